@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * diag: what is wrong, and where. Rooms that read or judge a configuration add diags and go on, so
+ * that all errors are reported at once. Only the top decides what to do with them.
+ */
+#ifndef SWD_BASE_DIAG_H
+#define SWD_BASE_DIAG_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/base/util.h"
+
+/* A place in the configuration file. Line and column count from 1; line 0: no place. */
+struct origin {
+	uint32_t line;
+	uint32_t column;
+};
+
+enum diag_level {
+	DIAG_WARNING,
+	DIAG_ERROR,
+};
+
+struct diag {
+	enum diag_level level;
+	struct origin at;
+	char *path; /* "blocks.edge.rules[3].match.dst", or NULL */
+	char *text; /* one sentence, no full stop: what is wrong and what was expected */
+	char *hint; /* "did you mean 'skip_sw'?", or NULL */
+};
+
+struct diags;
+
+/* `file` is how messages name the file; copied. NULL when memory is short. */
+struct diags *diags_new(const char *file);
+void diags_free(struct diags *d);
+DEFINE_CLEANUP(struct diags *, diags_free);
+
+/*
+ * Adds a message; path may be NULL. Returns it, for diag_hint(), or NULL when memory was short: then
+ * diags_errors() counts it all the same, so that an error never passes for success. At most 1,000
+ * are kept; more are counted.
+ */
+struct diag *diags_add(struct diags *d, enum diag_level level, struct origin at, const char *path,
+		       const char *fmt, ...) _printf_(5, 6);
+void diag_hint(struct diag *diag, const char *fmt, ...) _printf_(2, 3);
+
+size_t diags_errors(const struct diags *d);
+size_t diags_count(const struct diags *d); /* kept ones */
+const struct diag *diags_at(const struct diags *d, size_t i);
+const char *diags_file(const struct diags *d);
+/* Orders by place, errors before warnings at the same place; stable. */
+void diags_sort(struct diags *d);
+
+/*
+ * "swd.yaml:41:7: error: blocks.edge.rules[3].match.dst: text (hint)", one line, no newline.
+ * The caller frees it; NULL when memory is short.
+ */
+char *diag_line(const struct diags *d, const struct diag *diag);
+/* All of them, a line each. */
+void diags_print(const struct diags *d, FILE *to);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * engine: the thread that does everything that may wait for the kernel or the disk. The loop thread
+ * gives it jobs and gets snapshots and events; they share nothing else. engine_*() functions are for the
+ * loop thread; callbacks run there.
+ */
+#ifndef SWD_ENGINE_ENGINE_H
+#define SWD_ENGINE_ENGINE_H
+
+#include <sys/types.h>
+
+#include "config/base/diag.h"
+#include "daemon/engine/snapshot.h"
+#include "daemon/loop.h"
+
+struct engine;
+
+struct engine_options {
+	const char *config_path;
+	const char *state_dir;
+};
+
+enum job_type {
+	JOB_APPLY,   /* text, or NULL: the file at config_path */
+	JOB_PLAN,    /* the same, and changes nothing */
+	JOB_COUNTERS,/* reads the counters of `block` (0: all) into a new snapshot */
+	JOB_STOP,    /* ends the engine after what runs now; the kernel keeps everything */
+	JOB_TEARDOWN,/* removes all that is ours */
+};
+
+struct job {
+	enum job_type type;
+	char *text;                /* owned; JOB_APPLY, JOB_PLAN */
+	size_t text_size;
+	uint32_t block;
+	uid_t uid;                 /* who asked: for the store's history */
+	char who[64];              /* "sw-cli pid 123", "SIGHUP", "start" */
+
+	/* Results, valid in done(). */
+	int result;                /* 0, or -errno: -EINVAL with diags when the file is wrong */
+	enum apply_outcome outcome;
+	uint64_t generation;
+	struct diags *diags;       /* errors and warnings with places; may be NULL */
+	char *plan_json;           /* JOB_PLAN and JOB_APPLY: what was (to be) done; owned */
+	size_t steps;              /* how many */
+
+	/* Runs in the loop thread, once, also when the engine stops before the job's turn
+	 * (-ECANCELED). The job is freed behind it. */
+	void (*done)(struct job *job, void *data);
+	void *data;
+	struct job *next;          /* the engine's */
+};
+
+struct job *job_new(enum job_type type);
+void job_free(struct job *job);
+
+/* Something happened: for `monitor`, journal lines and metrics. */
+enum engine_event_type {
+	ENGINE_EVENT_APPLIED,
+	ENGINE_EVENT_REPAIRED,
+	ENGINE_EVENT_BYPASS,
+	ENGINE_EVENT_FOREIGN,
+	ENGINE_EVENT_PORT,
+	ENGINE_EVENT_LOST,
+	ENGINE_EVENT_ALERT,
+};
+struct engine_event {
+	enum engine_event_type type;
+	uint64_t at_ns;            /* realtime */
+	char about[64];
+	char text[256];
+};
+const char *engine_event_name(enum engine_event_type t);
+
+struct engine_listener {
+	void (*snapshot)(struct snapshot *s, void *data); /* a newer one is there */
+	void (*event)(const struct engine_event *e, void *data);
+	void (*ready)(void *data); /* the first apply is over and ports were waited for: once */
+	void *data;
+};
+
+/* Starts the thread. loop: of the loop thread; engine_stop() comes before it is freed. 0 or -errno. */
+int engine_start(struct loop *loop, const struct engine_options *options,
+		 const struct engine_listener *listener, struct engine **ret);
+/* Ends the thread and frees all; waits at most wait_ms, then -ETIMEDOUT and the process should exit. */
+int engine_stop(struct engine *e, uint32_t wait_ms);
+
+/* Takes over the job. */
+void engine_submit(struct engine *e, struct job *job);
+/* The newest snapshot, a reference; never NULL after engine_start(). */
+struct snapshot *engine_snapshot(struct engine *e);
+
+/*
+ * For the watchdog: true while the engine moves, waits for work, or is known to wait in the kernel.
+ * False when it has sat in one piece of work of its own for more than `stuck_ms`.
+ */
+bool engine_alive(const struct engine *e, uint32_t stuck_ms);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plan: an ordered list of steps that lead from found to wanted, each with its reason. Made by diff,
+ * shown by `sw-cli plan`, carried out by apply: one list, one code.
+ */
+#ifndef SWD_ENGINE_PLAN_H
+#define SWD_ENGINE_PLAN_H
+
+#include "config/model/object.h"
+#include "daemon/kernel/kernel.h"
+
+enum step_reason {
+	STEP_MISSING,   /* wanted and not there */
+	STEP_DIFFERENT, /* there, and not as wanted */
+	STEP_LEFTOVER,  /* ours, and not wanted any more */
+	STEP_EVICT,     /* foreign, and the file says evict */
+	STEP_HEAL,      /* moved to a new pref so that the kernel forgets its mark */
+	STEP_TAKEOVER,  /* a foreign qdisc in the place of ours, and the file allows it */
+};
+
+struct step {
+	enum kernel_op op;
+	enum step_reason reason;
+	struct object *wanted; /* references; NULL where op has none */
+	struct object *found;
+};
+
+/* What can't be done now, and waits: a port that is not there. */
+struct waiting {
+	char port[IFNAMSIZ];
+	const struct object *for_what; /* not referenced: lives in wanted */
+};
+
+struct plan {
+	struct step *steps;
+	size_t count, space;
+	struct waiting *waiting;
+	size_t waiting_count, waiting_space;
+};
+
+void plan_clear(struct plan *p);
+int plan_add(struct plan *p, enum kernel_op op, enum step_reason reason,
+	     const struct object *wanted, const struct object *found); /* takes references of its own */
+int plan_wait(struct plan *p, const char *port, const struct object *for_what);
+
+const char *step_reason_name(enum step_reason r); /* "missing", ... */
+/* "+ block 10 chain 0 pref 11 ip flower 0x1 (rule no-bogons): missing" */
+void step_print(const struct step *s, char *to, size_t size);
+struct jsonw;
+void plan_json(const struct plan *p, struct jsonw *w);
+
+#endif

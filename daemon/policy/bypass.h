@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bypass: for each block, whether software is skipped, how that is known, and what breaks it. Fed by the
+ * engine with what happens to filters; decides nothing by itself but says what would mend it.
+ *
+ * Linux 6.12 marks a proto (chain, pref, protocol) at its first filter that is not both skip_sw and
+ * in_hw, and the mark lives as long as the proto. So there the state is derived from history: what was
+ * not seen from the proto's birth is "unknown" until the pref is rebuilt.
+ */
+#ifndef SWD_POLICY_BYPASS_H
+#define SWD_POLICY_BYPASS_H
+
+#include "config/model/state.h"
+#include "daemon/kernel/kernel.h"
+
+enum bypass_strategy {
+	BYPASS_STRATEGY_NONE,
+	BYPASS_STRATEGY_SHORTCUT, /* a first filter of ours ends classification */
+	BYPASS_STRATEGY_KERNEL,
+};
+
+enum bypass_state {
+	BYPASS_OFF,
+	BYPASS_ON,
+	BYPASS_UNKNOWN,
+};
+
+enum bypass_evidence {
+	BYPASS_BY_NOTHING,
+	BYPASS_BY_READBACK, /* our kernel patch says so */
+	BYPASS_BY_HISTORY,  /* derived from a history seen whole */
+	BYPASS_BY_FILTERS,  /* the shortcut: it stands in front and all others are skip_sw */
+	BYPASS_BY_COUNTERS, /* a counter that moved disproved it */
+};
+
+/* One thing that breaks it. */
+struct bypass_culprit {
+	uint32_t chain;
+	uint16_t pref, protocol;
+	uint32_t handle;   /* 0: the pref is marked by a filter that is gone */
+	uint8_t owner;     /* enum owner */
+	char text[120];    /* "pref 1 protocol all matchall handle 0x1, foreign: not skip_sw" */
+	char mend[160];    /* "tc filter del block 10 pref 1, or foreign: evict in swd.yaml:12" or "" */
+};
+
+#define BYPASS_CULPRITS 8 /* the first ones; more are counted */
+
+struct bypass_report {
+	uint32_t block;
+	enum bypass_strategy strategy;
+	enum bypass_state state;
+	enum bypass_evidence evidence;
+	uint64_t since_ns;         /* realtime, of the last change of state */
+	uint32_t filters, filters_sw, filters_dead; /* in the kernel, counted by us */
+	struct bypass_reading reading; /* the last one, if evidence is READBACK */
+	size_t culprit_count;      /* all of them */
+	struct bypass_culprit culprits[BYPASS_CULPRITS];
+};
+
+struct bypass;
+
+/* Which strategy a kernel of that ability gets (and "shortcut" for compile_input). */
+enum bypass_strategy bypass_strategy_for(enum bypass_ability ability);
+
+struct bypass *bypass_new(enum bypass_ability ability); /* NULL: memory short */
+void bypass_free(struct bypass *b);
+DEFINE_CLEANUP(struct bypass *, bypass_free);
+
+/* A block we know to be empty, or just created by us: its history starts now. */
+int bypass_block_born(struct bypass *b, uint32_t block);
+/* A dump of a block whose history we do not know: marks may be there that nothing shows. */
+int bypass_block_found(struct bypass *b, uint32_t block);
+/* Events were lost: from now on what is marked is not known. */
+void bypass_all_stale(struct bypass *b);
+void bypass_block_gone(struct bypass *b, uint32_t block);
+
+/* What happened to a filter, in the kernel's order. Gone: handle 0 is the whole proto. */
+int bypass_filter_new(struct bypass *b, const struct filter *f);
+void bypass_filter_gone(struct bypass *b, const struct filter *key);
+/* The kernel's own word (ability READBACK). */
+int bypass_read(struct bypass *b, const struct bypass_reading *reading);
+
+/*
+ * Judges one block from its history and the filters found in it. file and block_wanted (may be NULL)
+ * are for the words of `mend`. 0 or -ENOMEM.
+ */
+int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
+		 const struct block *block_wanted, const char *file, struct bypass_report *ret);
+
+/*
+ * The protos of the block that are marked (or may be) although no filter in them needs software: to
+ * be rebuilt in a new pref, make before break. Returns how many were written to ret, at most `most`.
+ */
+struct bypass_proto {
+	uint32_t chain;
+	uint16_t pref, protocol;
+};
+size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state *found,
+		      struct bypass_proto *ret, size_t most);
+
+const char *bypass_strategy_name(enum bypass_strategy s);
+const char *bypass_state_name(enum bypass_state s);      /* "on" "off" "unknown" */
+const char *bypass_evidence_name(enum bypass_evidence e); /* "read back", ... */
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile: what a device's hardware and driver can take of a block.
+ */
+#ifndef SWD_POLICY_PROFILE_H
+#define SWD_POLICY_PROFILE_H
+
+#include <stdint.h>
+
+struct profile {
+	uint16_t pref_min, pref_max; /* 1 to 65535 */
+};
+
+#define PROFILE_WIDE ((struct profile){ .pref_min = 1, .pref_max = 65535 })
+
+#endif
