@@ -32,7 +32,7 @@ struct object {
 	uint8_t kind;
 	uint32_t refs; /* atomic */
 	struct origin origin; /* line 0: not from a file */
-};
+} __attribute__((aligned(8))); /* as the strictest object that starts with one */
 
 /* A new zeroed object of `size` bytes (struct and tail) with one reference; NULL: memory short. */
 void *object_new(enum kind kind, size_t size);
@@ -146,7 +146,7 @@ struct qdisc {
 
 struct rule {
 	struct object obj;
-	uint32_t block;              /* key: block and name */
+	uint32_t block;              /* key: block and position */
 	uint32_t chain;
 	uint32_t position;           /* in its block's list, from 0 */
 	uint16_t pref;               /* said by the file, or 0 */
@@ -163,7 +163,7 @@ struct rule {
 struct rule *rule_new(struct match_view match, const struct action *actions, size_t count);
 static inline const struct action *rule_actions(const struct rule *r)
 {
-	return (const struct action *)r->tail;
+	return (const struct action *)(const void *)r->tail;
 }
 static inline struct match_view rule_match(const struct rule *r)
 {
@@ -222,7 +222,7 @@ struct filter *filter_new(struct match_view match, const struct action *actions,
 struct filter *filter_copy(const struct filter *f);
 static inline const struct action *filter_actions(const struct filter *f)
 {
-	return (const struct action *)f->tail;
+	return (const struct action *)(const void *)f->tail;
 }
 static inline struct match_view filter_match(const struct filter *f)
 {

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/base/jsonw.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct jsonw {
+	char *text;
+	size_t size, space;
+	unsigned int depth;
+	bool comma;  /* the next value needs one in front */
+	bool failed; /* memory was short; nothing more is written */
+};
+
+struct jsonw *jsonw_new(void)
+{
+	return calloc(1, sizeof(struct jsonw));
+}
+
+void jsonw_free(struct jsonw *w)
+{
+	if (!w)
+		return;
+	free(w->text);
+	free(w);
+}
+
+/* Room for `size` more bytes and a NUL. */
+static bool reserve(struct jsonw *w, size_t size)
+{
+	size_t space = w->space ? w->space : 256;
+	char *text;
+
+	if (w->failed)
+		return false;
+	if (size < w->space - w->size)
+		return true;
+	while (space - w->size <= size)
+		space *= 2;
+	text = realloc(w->text, space);
+	if (!text) {
+		w->failed = true;
+		return false;
+	}
+	w->text = text;
+	w->space = space;
+	return true;
+}
+
+static void put(struct jsonw *w, const char *bytes, size_t size)
+{
+	if (!reserve(w, size))
+		return;
+	memcpy(w->text + w->size, bytes, size);
+	w->size += size;
+}
+
+static void put_value(struct jsonw *w, const char *bytes, size_t size)
+{
+	if (w->comma)
+		put(w, ",", 1);
+	put(w, bytes, size);
+	w->comma = true;
+}
+
+static void open_bracket(struct jsonw *w, const char *bracket)
+{
+	put_value(w, bracket, 1);
+	w->comma = false;
+	w->depth++;
+}
+
+static void close_bracket(struct jsonw *w, const char *bracket)
+{
+	put(w, bracket, 1);
+	w->comma = true;
+	w->depth--;
+}
+
+void jsonw_object(struct jsonw *w)
+{
+	open_bracket(w, "{");
+}
+
+void jsonw_object_end(struct jsonw *w)
+{
+	close_bracket(w, "}");
+}
+
+void jsonw_array(struct jsonw *w)
+{
+	open_bracket(w, "[");
+}
+
+void jsonw_array_end(struct jsonw *w)
+{
+	close_bracket(w, "]");
+}
+
+/* Bytes of the UTF-8 character at s, or 0 if there is none: shortest form, no surrogates. */
+static size_t utf8_length(const unsigned char *s)
+{
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] >= 0xc2 && s[0] <= 0xdf)
+		return (s[1] & 0xc0) == 0x80 ? 2 : 0;
+	if (s[0] >= 0xe0 && s[0] <= 0xef) {
+		if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80)
+			return 0;
+		if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
+			return 0;
+		return 3;
+	}
+	if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+		if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80 || (s[3] & 0xc0) != 0x80)
+			return 0;
+		if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+			return 0;
+		return 4;
+	}
+	return 0;
+}
+
+static void put_string(struct jsonw *w, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	char escape[8];
+
+	put(w, "\"", 1);
+	while (*s) {
+		size_t n = utf8_length(s);
+
+		if (n == 0) {
+			put(w, "\xef\xbf\xbd", 3);
+			n = 1;
+		} else if (*s == '"' || *s == '\\') {
+			escape[0] = '\\';
+			escape[1] = (char)*s;
+			put(w, escape, 2);
+		} else if (*s < 0x20) {
+			snprintf(escape, sizeof(escape), "\\u%04x", *s);
+			put(w, escape, 6);
+		} else {
+			put(w, (const char *)s, n);
+		}
+		s += n;
+	}
+	put(w, "\"", 1);
+}
+
+void jsonw_key(struct jsonw *w, const char *key)
+{
+	if (w->comma)
+		put(w, ",", 1);
+	put_string(w, key);
+	put(w, ":", 1);
+	w->comma = false;
+}
+
+void jsonw_string(struct jsonw *w, const char *s)
+{
+	if (!s) {
+		jsonw_null(w);
+		return;
+	}
+	put_value(w, "", 0);
+	put_string(w, s);
+}
+
+void jsonw_stringf(struct jsonw *w, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (n < 0) {
+		text = NULL;
+		w->failed = true;
+		return;
+	}
+	jsonw_string(w, text);
+}
+
+void jsonw_u64(struct jsonw *w, uint64_t v)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
+
+	put_value(w, digits, (size_t)n);
+}
+
+void jsonw_i64(struct jsonw *w, int64_t v)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRId64, v);
+
+	put_value(w, digits, (size_t)n);
+}
+
+void jsonw_bool(struct jsonw *w, bool v)
+{
+	if (v)
+		put_value(w, "true", 4);
+	else
+		put_value(w, "false", 5);
+}
+
+void jsonw_null(struct jsonw *w)
+{
+	put_value(w, "null", 4);
+}
+
+void jsonw_raw(struct jsonw *w, const char *json)
+{
+	put_value(w, json, strlen(json));
+}
+
+void jsonw_key_string(struct jsonw *w, const char *key, const char *s)
+{
+	jsonw_key(w, key);
+	jsonw_string(w, s);
+}
+
+void jsonw_key_u64(struct jsonw *w, const char *key, uint64_t v)
+{
+	jsonw_key(w, key);
+	jsonw_u64(w, v);
+}
+
+void jsonw_key_i64(struct jsonw *w, const char *key, int64_t v)
+{
+	jsonw_key(w, key);
+	jsonw_i64(w, v);
+}
+
+void jsonw_key_bool(struct jsonw *w, const char *key, bool v)
+{
+	jsonw_key(w, key);
+	jsonw_bool(w, v);
+}
+
+size_t jsonw_size(const struct jsonw *w)
+{
+	return w->size;
+}
+
+int jsonw_take(struct jsonw *w, char **ret, size_t *ret_size)
+{
+	if (!w->failed && w->depth)
+		return -EINVAL;
+	if (!reserve(w, 1))
+		return -ENOMEM;
+	w->text[w->size] = '\0';
+	if (ret_size)
+		*ret_size = w->size;
+	*ret = take(w->text);
+	*w = (struct jsonw){ 0 };
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/base/netaddr.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "config/base/units.h"
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+int mac_parse(const char *s, uint8_t ret[6])
+{
+	uint8_t mac[6];
+	char between = s[0] && s[1] ? s[2] : '\0';
+
+	if (between != ':' && between != '-')
+		return -EINVAL;
+	if (strlen(s) != MAC_TEXT - 1)
+		return -EINVAL;
+	for (size_t i = 0; i < 6; i++) {
+		int high = hex_digit(s[i * 3]), low = hex_digit(s[i * 3 + 1]);
+
+		if (high < 0 || low < 0 || (i < 5 && s[i * 3 + 2] != between))
+			return -EINVAL;
+		mac[i] = (uint8_t)(high << 4 | low);
+	}
+	memcpy(ret, mac, sizeof(mac));
+	return 0;
+}
+
+void mac_print(const uint8_t mac[6], char to[MAC_TEXT])
+{
+	snprintf(to, MAC_TEXT, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+		 mac[4], mac[5]);
+}
+
+int ip_parse(const char *s, int *ret_family, uint8_t ret[16])
+{
+	uint8_t addr[16] = { 0 };
+	int family = strchr(s, ':') ? 6 : 4;
+
+	if (inet_pton(family == 6 ? AF_INET6 : AF_INET, s, addr) != 1)
+		return -EINVAL;
+	memcpy(ret, addr, sizeof(addr));
+	*ret_family = family;
+	return 0;
+}
+
+int ip_prefix_parse(const char *s, int *ret_family, uint8_t ret[16], uint8_t *ret_len)
+{
+	const char *slash = strchr(s, '/');
+	char text[INET6_ADDRSTRLEN];
+	size_t n = slash ? (size_t)(slash - s) : strlen(s);
+	uint8_t addr[16];
+	uint64_t len;
+	int family, r;
+
+	if (n >= sizeof(text))
+		return -EINVAL;
+	memcpy(text, s, n);
+	text[n] = '\0';
+	r = ip_parse(text, &family, addr);
+	if (r < 0)
+		return r;
+	len = family == 6 ? 128 : 32;
+	if (slash) {
+		r = parse_u64(slash + 1, 0, len, &len);
+		if (r < 0)
+			return r;
+	}
+	memcpy(ret, addr, sizeof(addr));
+	*ret_family = family;
+	*ret_len = (uint8_t)len;
+	return 0;
+}
+
+void ip_mask(int family, unsigned int len, uint8_t ret[16])
+{
+	unsigned int size = family == 6 ? 16 : 4;
+
+	memset(ret, 0, 16);
+	for (unsigned int i = 0; i < size && i * 8 < len; i++)
+		ret[i] = len - i * 8 >= 8 ? 0xff : (uint8_t)(0xff00u >> (len - i * 8));
+}
+
+bool ip_host_bits(int family, const uint8_t addr[16], unsigned int len)
+{
+	uint8_t mask[16];
+
+	ip_mask(family, len, mask);
+	for (size_t i = 0; i < (family == 6 ? 16u : 4u); i++)
+		if (addr[i] & (uint8_t)~mask[i])
+			return true;
+	return false;
+}
+
+int mask_to_len(const uint8_t *mask, size_t size)
+{
+	uint8_t same[16];
+	unsigned int len = 0;
+
+	while (len < size * 8 && mask[len / 8] & (0x80u >> len % 8))
+		len++;
+	ip_mask(size == 16 ? 6 : 4, len, same);
+	return memcmp(mask, same, size) == 0 ? (int)len : -1;
+}
+
+void ip_print(int family, const uint8_t addr[16], char to[NETADDR_TEXT])
+{
+	if (!inet_ntop(family == 6 ? AF_INET6 : AF_INET, addr, to, NETADDR_TEXT))
+		to[0] = '\0';
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of fields and the two ways between a field and its text. Attribute numbers and byte orders
+ * are the kernel's: linux/pkt_cls.h and the policy in net/sched/cls_flower.c (6.1 and 6.12).
+ */
+#include "config/model/fields.h"
+
+#include <errno.h>
+#include <linux/pkt_cls.h>
+#include <stdio.h>
+
+#include "config/base/netaddr.h"
+#include "config/base/units.h"
+#include "config/model/field_names.h"
+#include "config/model/match.h"
+
+#define KEY(attr) TCA_FLOWER_KEY_##attr
+#define KEY_AND_MASK(a) .attr = KEY(a), .mask_attr = KEY(a##_MASK), .masked = true
+
+static const struct field_row rows[FIELD_COUNT_] = {
+	[FIELD_DST_MAC] = { "dst-mac", FIELD_TYPE_MAC, 6, KEY_AND_MASK(ETH_DST),
+			    .expected = "a MAC address, or one with /mask" },
+	[FIELD_SRC_MAC] = { "src-mac", FIELD_TYPE_MAC, 6, KEY_AND_MASK(ETH_SRC),
+			    .expected = "a MAC address, or one with /mask" },
+	[FIELD_VLAN] = { "vlan", FIELD_TYPE_UINT, 2, .host_order = true, .max = 4094,
+			 .attr = KEY(VLAN_ID), .expected = "a VLAN id from 0 to 4094" },
+	[FIELD_VLAN_PRIO] = { "vlan-prio", FIELD_TYPE_UINT, 1, .max = 7, .attr = KEY(VLAN_PRIO),
+			      .expected = "a priority from 0 to 7" },
+	[FIELD_VLAN_ETHTYPE] = { "vlan-ethtype", FIELD_TYPE_NAME, 2, .internal = true,
+				 .attr = KEY(VLAN_ETH_TYPE), .names = ethertype_names,
+				 .expected = "an ethertype" },
+	[FIELD_CVLAN] = { "cvlan", FIELD_TYPE_UINT, 2, .host_order = true, .max = 4094,
+			  .attr = KEY(CVLAN_ID), .expected = "a VLAN id from 0 to 4094" },
+	[FIELD_CVLAN_PRIO] = { "cvlan-prio", FIELD_TYPE_UINT, 1, .max = 7, .attr = KEY(CVLAN_PRIO),
+			       .expected = "a priority from 0 to 7" },
+	[FIELD_CVLAN_ETHTYPE] = { "cvlan-ethtype", FIELD_TYPE_NAME, 2, .internal = true,
+				  .attr = KEY(CVLAN_ETH_TYPE), .names = ethertype_names,
+				  .expected = "an ethertype" },
+	[FIELD_IP_PROTO] = { "proto", FIELD_TYPE_NAME, 1, .attr = KEY(IP_PROTO),
+			     .names = ip_proto_names,
+			     .expected = "a protocol name (tcp, udp, icmp, ...) or a number from 0 to 255" },
+	[FIELD_TOS] = { "tos", FIELD_TYPE_UINT, 1, KEY_AND_MASK(IP_TOS),
+			.expected = "a number from 0 to 255, or one with /mask" },
+	[FIELD_TTL] = { "ttl", FIELD_TYPE_UINT, 1, KEY_AND_MASK(IP_TTL),
+			.expected = "a number from 0 to 255, or one with /mask" },
+	[FIELD_IP_FLAGS] = { "ip-flags", FIELD_TYPE_FLAGS, 4, KEY_AND_MASK(FLAGS),
+			     .names = ip_flag_names,
+			     .expected = "a list such as frag or !frag,!first-frag" },
+	[FIELD_IPV4_SRC] = { "src", FIELD_TYPE_IPV4, 4, KEY_AND_MASK(IPV4_SRC),
+			     .expected = "an IPv4 or IPv6 prefix" },
+	[FIELD_IPV4_DST] = { "dst", FIELD_TYPE_IPV4, 4, KEY_AND_MASK(IPV4_DST),
+			     .expected = "an IPv4 or IPv6 prefix" },
+	[FIELD_IPV6_SRC] = { "src", FIELD_TYPE_IPV6, 16, KEY_AND_MASK(IPV6_SRC),
+			     .expected = "an IPv4 or IPv6 prefix" },
+	[FIELD_IPV6_DST] = { "dst", FIELD_TYPE_IPV6, 16, KEY_AND_MASK(IPV6_DST),
+			     .expected = "an IPv4 or IPv6 prefix" },
+	[FIELD_SPORT] = { "sport", FIELD_TYPE_PORT, 2, .masked = true,
+			  .expected = "a port from 0 to 65535, or a range such as 1000-2000" },
+	[FIELD_DPORT] = { "dport", FIELD_TYPE_PORT, 2, .masked = true,
+			  .expected = "a port from 0 to 65535, or a range such as 1000-2000" },
+	[FIELD_SPORT_RANGE] = { "sport", FIELD_TYPE_RANGE, 2, .attr = KEY(PORT_SRC_MIN),
+				.mask_attr = KEY(PORT_SRC_MAX),
+				.expected = "a port from 0 to 65535, or a range such as 1000-2000" },
+	[FIELD_DPORT_RANGE] = { "dport", FIELD_TYPE_RANGE, 2, .attr = KEY(PORT_DST_MIN),
+				.mask_attr = KEY(PORT_DST_MAX),
+				.expected = "a port from 0 to 65535, or a range such as 1000-2000" },
+	[FIELD_TCP_FLAGS] = { "tcp-flags", FIELD_TYPE_FLAGS, 2, KEY_AND_MASK(TCP_FLAGS),
+			      .names = tcp_flag_names, .expected = "a list such as syn,!ack" },
+	[FIELD_ICMP_TYPE] = { "icmp-type", FIELD_TYPE_UINT, 1, .masked = true,
+			      .expected = "a number from 0 to 255, or one with /mask" },
+	[FIELD_ICMP_CODE] = { "icmp-code", FIELD_TYPE_UINT, 1, .masked = true,
+			      .expected = "a number from 0 to 255, or one with /mask" },
+	[FIELD_ARP_OP] = { "arp-op", FIELD_TYPE_NAME, 1, KEY_AND_MASK(ARP_OP),
+			   .names = arp_op_names,
+			   .expected = "request, reply or a number from 0 to 255" },
+	[FIELD_ARP_SENDER_IP] = { "arp-sender", FIELD_TYPE_IPV4, 4, KEY_AND_MASK(ARP_SIP),
+				  .expected = "an IPv4 prefix" },
+	[FIELD_ARP_TARGET_IP] = { "arp-target", FIELD_TYPE_IPV4, 4, KEY_AND_MASK(ARP_TIP),
+				  .expected = "an IPv4 prefix" },
+	[FIELD_ARP_SENDER_MAC] = { "arp-sender-mac", FIELD_TYPE_MAC, 6, KEY_AND_MASK(ARP_SHA),
+				   .expected = "a MAC address, or one with /mask" },
+	[FIELD_ARP_TARGET_MAC] = { "arp-target-mac", FIELD_TYPE_MAC, 6, KEY_AND_MASK(ARP_THA),
+				   .expected = "a MAC address, or one with /mask" },
+};
+
+const struct field_row *field_row(enum field f)
+{
+	return &rows[f];
+}
+
+const char *field_name_at(size_t i)
+{
+	for (size_t f = 0; f < FIELD_COUNT_; f++) {
+		bool seen = rows[f].internal;
+
+		for (size_t before = 0; before < f && !seen; before++)
+			seen = streq(rows[before].name, rows[f].name);
+		if (!seen && i-- == 0)
+			return rows[f].name;
+	}
+	return NULL;
+}
+
+static void put_number(uint8_t *to, size_t size, uint32_t v)
+{
+	for (size_t i = size; i-- > 0; v >>= 8)
+		to[i] = (uint8_t)v;
+}
+
+static uint32_t get_number(const uint8_t *from, size_t size)
+{
+	uint32_t v = 0;
+
+	for (size_t i = 0; i < size; i++)
+		v = v << 8 | from[i];
+	return v;
+}
+
+static uint32_t row_max(const struct field_row *row)
+{
+	if (row->max)
+		return row->max;
+	return row->size == 4 ? UINT32_MAX : (1u << row->size * 8) - 1;
+}
+
+static int parse_number(const struct field_row *row, const char *s, uint8_t *ret)
+{
+	uint32_t named;
+	uint64_t v;
+	int r;
+
+	if (row->names && field_name_value(row->names, s, &named)) {
+		put_number(ret, row->size, named);
+		return 0;
+	}
+	r = parse_u64(s, 0, row_max(row), &v);
+	if (r < 0)
+		return r;
+	put_number(ret, row->size, (uint32_t)v);
+	return 0;
+}
+
+static int parse_address(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
+{
+	const char *slash = strchr(s, '/');
+	uint8_t addr[16], bits[16], len;
+	char head[64];
+	int want = row->type == FIELD_TYPE_IPV6 ? 6 : 4;
+	int family, r;
+
+	r = ip_prefix_parse(s, &family, addr, &len);
+	if (r == 0) {
+		ip_mask(family, len, bits);
+	} else if (slash && strpbrk(slash, ".:")) { /* a mask written as an address */
+		if ((size_t)(slash - s) >= sizeof(head))
+			return -EINVAL;
+		memcpy(head, s, (size_t)(slash - s));
+		head[slash - s] = '\0';
+		r = ip_parse(slash + 1, &family, bits);
+		if (r < 0 || family != want)
+			return -EINVAL;
+		r = ip_parse(head, &family, addr);
+	}
+	if (r < 0)
+		return r;
+	if (family != want)
+		return -EINVAL;
+	for (size_t i = 0; i < row->size; i++)
+		if (addr[i] & (uint8_t)~bits[i])
+			return -EINVAL; /* host bits: the person meant something else */
+	memcpy(value, addr, row->size);
+	memcpy(mask, bits, row->size);
+	return 0;
+}
+
+static int parse_flags(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
+{
+	uint32_t bits = 0, care = 0, bit;
+	char word[16];
+
+	while (true) {
+		size_t n = strcspn(s, ",");
+		bool not = s[0] == '!';
+
+		if (n >= sizeof(word) || n <= not)
+			return -EINVAL;
+		memcpy(word, s + not, n - not);
+		word[n - not] = '\0';
+		if (!field_name_value(row->names, word, &bit) || care & bit)
+			return -EINVAL;
+		care |= bit;
+		if (!not)
+			bits |= bit;
+		if (!s[n])
+			break;
+		s += n + 1;
+	}
+	put_number(value, row->size, bits);
+	put_number(mask, row->size, care);
+	return 0;
+}
+
+/* Both ends of "1000-2000"; value gets the lower, mask the upper. */
+static int parse_range(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
+{
+	const char *dash = strchr(s, '-');
+	char low[16];
+	int r;
+
+	if (!dash || (size_t)(dash - s) >= sizeof(low))
+		return -EINVAL;
+	memcpy(low, s, (size_t)(dash - s));
+	low[dash - s] = '\0';
+	r = parse_number(row, low, value);
+	if (r == 0)
+		r = parse_number(row, dash + 1, mask);
+	if (r < 0)
+		return r;
+	/* Flower wants the lower end below the upper one (cls_flower: "Invalid port range"). */
+	return get_number(value, row->size) < get_number(mask, row->size) ? 0 : -EINVAL;
+}
+
+/* "VALUE" or "VALUE/MASK", each read by one(). */
+static int parse_masked(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask,
+			int (*one)(const struct field_row *row, const char *s, uint8_t *ret))
+{
+	const char *slash = row->masked ? strchr(s, '/') : NULL;
+	char head[64];
+	int r;
+
+	memset(mask, 0xff, row->size);
+	if (!slash)
+		return one(row, s, value);
+	if ((size_t)(slash - s) >= sizeof(head))
+		return -EINVAL;
+	memcpy(head, s, (size_t)(slash - s));
+	head[slash - s] = '\0';
+	r = one(row, head, value);
+	if (r == 0)
+		r = one(row, slash + 1, mask);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < row->size; i++)
+		if (value[i] & (uint8_t)~mask[i])
+			return -EINVAL;
+	return 0;
+}
+
+static int parse_mac(const struct field_row *row, const char *s, uint8_t *ret)
+{
+	return mac_parse(s, ret);
+}
+
+static int parse_row(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
+{
+	switch (row->type) {
+	case FIELD_TYPE_UINT:
+	case FIELD_TYPE_PORT:
+	case FIELD_TYPE_NAME:
+		return parse_masked(row, s, value, mask, parse_number);
+	case FIELD_TYPE_MAC:
+		return parse_masked(row, s, value, mask, parse_mac);
+	case FIELD_TYPE_IPV4:
+	case FIELD_TYPE_IPV6:
+		return parse_address(row, s, value, mask);
+	case FIELD_TYPE_RANGE:
+		return parse_range(row, s, value, mask);
+	case FIELD_TYPE_FLAGS:
+		return parse_flags(row, s, value, mask);
+	}
+	return -EINVAL;
+}
+
+/* A mask that looks at nothing would match everything: nobody writes that on purpose. */
+static bool looks_at_nothing(const struct field_row *row, const uint8_t *mask)
+{
+	for (size_t i = 0; i < row->size; i++)
+		if (mask[i])
+			return false;
+	return true;
+}
+
+int field_parse(const char *name, const char *text, struct match *m, const char **ret_expected)
+{
+	uint8_t value[16] = { 0 }, mask[16] = { 0 };
+	bool known = false, out_of_range = false;
+
+	for (size_t f = 0; f < FIELD_COUNT_; f++)
+		if (streq(rows[f].name, name) && match_has(match_view(m), (enum field)f))
+			return -EEXIST;
+	for (size_t f = 0; f < FIELD_COUNT_; f++) {
+		int r;
+
+		if (rows[f].internal || !streq(rows[f].name, name))
+			continue;
+		known = true;
+		if (ret_expected)
+			*ret_expected = rows[f].expected;
+		r = parse_row(&rows[f], text, value, mask);
+		/* A prefix of length 0 says the family and nothing else: compile needs it said. */
+		if (r == 0 && looks_at_nothing(&rows[f], mask))
+			r = -ERANGE;
+		if (r == 0) {
+			match_set(m, (enum field)f, value, mask);
+			return 0;
+		}
+		out_of_range |= r == -ERANGE;
+	}
+	if (!known)
+		return -ENOENT;
+	return out_of_range ? -ERANGE : -EINVAL;
+}
+
+static void print_number(const struct field_row *row, const uint8_t *value, char *to, size_t size)
+{
+	uint32_t v = get_number(value, row->size);
+	const char *name = row->names ? field_name_of(row->names, v) : NULL;
+
+	if (name)
+		snprintf(to, size, "%s", name);
+	else if (row->names == ethertype_names)
+		snprintf(to, size, "0x%04x", v);
+	else
+		snprintf(to, size, "%u", v);
+}
+
+static void print_masked(const struct field_row *row, const uint8_t *value, const uint8_t *mask,
+			 char to[FIELD_TEXT])
+{
+	size_t used;
+
+	print_number(row, value, to, FIELD_TEXT);
+	used = strlen(to);
+	for (size_t i = 0; i < row->size; i++)
+		if (mask[i] != 0xff) {
+			snprintf(to + used, FIELD_TEXT - used, "/0x%x", get_number(mask, row->size));
+			return;
+		}
+}
+
+static void print_address(const struct field_row *row, const uint8_t *value, const uint8_t *mask,
+			  char to[FIELD_TEXT])
+{
+	int family = row->type == FIELD_TYPE_IPV6 ? 6 : 4;
+	int len = mask_to_len(mask, row->size);
+	char addr[NETADDR_TEXT], bits[NETADDR_TEXT];
+
+	ip_print(family, value, addr);
+	ip_print(family, mask, bits);
+	if (len == row->size * 8)
+		snprintf(to, FIELD_TEXT, "%s", addr);
+	else if (len >= 0)
+		snprintf(to, FIELD_TEXT, "%s/%d", addr, len);
+	else
+		snprintf(to, FIELD_TEXT, "%s/%s", addr, bits);
+}
+
+static void print_mac(const struct field_row *row, const uint8_t *value, const uint8_t *mask,
+		      char to[FIELD_TEXT])
+{
+	char addr[MAC_TEXT], bits[MAC_TEXT];
+
+	mac_print(value, addr);
+	mac_print(mask, bits);
+	if (streq(bits, "ff:ff:ff:ff:ff:ff"))
+		snprintf(to, FIELD_TEXT, "%s", addr);
+	else
+		snprintf(to, FIELD_TEXT, "%s/%s", addr, bits);
+}
+
+static void print_flags(const struct field_row *row, const uint8_t *value, const uint8_t *mask,
+			char to[FIELD_TEXT])
+{
+	uint32_t bits = get_number(value, row->size), care = get_number(mask, row->size);
+	size_t used = 0;
+
+	to[0] = '\0';
+	for (const struct field_name *n = row->names; n->name; n++)
+		if (care & n->value && used < FIELD_TEXT)
+			used += (size_t)snprintf(to + used, FIELD_TEXT - used, "%s%s%s",
+						 used ? "," : "", bits & n->value ? "" : "!",
+						 n->name);
+}
+
+void field_print(enum field f, const uint8_t *value, const uint8_t *mask, char to[FIELD_TEXT])
+{
+	const struct field_row *row = &rows[f];
+
+	switch (row->type) {
+	case FIELD_TYPE_UINT:
+	case FIELD_TYPE_PORT:
+	case FIELD_TYPE_NAME:
+		print_masked(row, value, mask, to);
+		return;
+	case FIELD_TYPE_MAC:
+		print_mac(row, value, mask, to);
+		return;
+	case FIELD_TYPE_IPV4:
+	case FIELD_TYPE_IPV6:
+		print_address(row, value, mask, to);
+		return;
+	case FIELD_TYPE_RANGE:
+		snprintf(to, FIELD_TEXT, "%u-%u", get_number(value, row->size),
+			 get_number(mask, row->size));
+		return;
+	case FIELD_TYPE_FLAGS:
+		print_flags(row, value, mask, to);
+		return;
+	}
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/model/object.h"
+
+#include "config/model/kinds.h"
+
+static const struct kind_ops *const rows[KIND_COUNT_] = {
+	[KIND_PORT] = &kind_port,   [KIND_VLAN] = &kind_vlan,   [KIND_ADDRESS] = &kind_address,
+	[KIND_BLOCK] = &kind_block, [KIND_QDISC] = &kind_qdisc, [KIND_RULE] = &kind_rule,
+	[KIND_FILTER] = &kind_filter,
+};
+
+const struct kind_ops *kind_ops(enum kind kind)
+{
+	return rows[kind];
+}
+
+void *object_new(enum kind kind, size_t size)
+{
+	struct object *o = calloc(1, size);
+
+	if (!o)
+		return NULL;
+	o->kind = (uint8_t)kind;
+	o->refs = 1;
+	return o;
+}
+
+void *object_ref(const void *object)
+{
+	struct object *o = (struct object *)object;
+
+	if (o)
+		__atomic_add_fetch(&o->refs, 1, __ATOMIC_RELAXED);
+	return o;
+}
+
+void object_unref(void *object)
+{
+	struct object *o = object;
+
+	if (!o || __atomic_sub_fetch(&o->refs, 1, __ATOMIC_ACQ_REL) > 0)
+		return;
+	if (rows[o->kind]->release)
+		rows[o->kind]->release(o);
+	free(o);
+}
+
+/* Rules and filters carry both lists behind the struct: actions first, since they need alignment. */
+static size_t tail_size(struct match_view match, size_t count)
+{
+	return count * sizeof(struct action) + match.size;
+}
+
+static void fill_tail(uint8_t *tail, struct match_view match, const struct action *actions,
+		      size_t count)
+{
+	if (count)
+		memcpy(tail, actions, count * sizeof(*actions));
+	if (match.size)
+		memcpy(tail + count * sizeof(*actions), match.bytes, match.size);
+}
+
+struct rule *rule_new(struct match_view match, const struct action *actions, size_t count)
+{
+	struct rule *r = object_new(KIND_RULE, sizeof(*r) + tail_size(match, count));
+
+	if (!r)
+		return NULL;
+	r->action_count = (uint8_t)count;
+	r->match_size = match.size;
+	fill_tail(r->tail, match, actions, count);
+	return r;
+}
+
+struct filter *filter_new(struct match_view match, const struct action *actions, size_t count)
+{
+	struct filter *f = object_new(KIND_FILTER, sizeof(*f) + tail_size(match, count));
+
+	if (!f)
+		return NULL;
+	f->action_count = (uint8_t)count;
+	f->match_size = match.size;
+	fill_tail(f->tail, match, actions, count);
+	return f;
+}
+
+struct filter *filter_copy(const struct filter *f)
+{
+	size_t size = sizeof(*f) + f->action_count * sizeof(struct action) + f->match_size;
+	struct filter *copy = object_new(KIND_FILTER, size);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, f, size);
+	copy->obj.refs = 1;
+	copy->rule = object_ref(f->rule);
+	return copy;
+}
+
+const char *offload_name(enum offload v)
+{
+	switch (v) {
+	case OFFLOAD_UNSET:
+		return "unset";
+	case OFFLOAD_REQUIRED:
+		return "required";
+	case OFFLOAD_PREFERRED:
+		return "preferred";
+	case OFFLOAD_OFF:
+		return "off";
+	}
+	return "?";
+}
+
+const char *foreign_name(enum foreign v)
+{
+	switch (v) {
+	case FOREIGN_REPORT:
+		return "report";
+	case FOREIGN_EVICT:
+		return "evict";
+	}
+	return "?";
+}
+
+const char *tagging_name(enum tagging v)
+{
+	switch (v) {
+	case TAGGING_UNSET:
+		return "unset";
+	case TAGGING_NONE:
+		return "none";
+	case TAGGING_ANY:
+		return "any";
+	case TAGGING_VLAN:
+		return "vlan";
+	}
+	return "?";
+}
+
+const char *bypass_want_name(enum bypass_want v)
+{
+	switch (v) {
+	case BYPASS_WANT_PREFERRED:
+		return "preferred";
+	case BYPASS_WANT_REQUIRED:
+		return "required";
+	case BYPASS_WANT_OFF:
+		return "off";
+	}
+	return "?";
+}
