@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The host's side of a guest: runs a command so that it can neither write the host's files, but those
- * named, nor outlive its caller.
+ * The host's side of a guest: runs a command so that it can neither write the host's files, but
+ * those named, nor outlive its caller.
  *
  *   cage [--rw DIR]... [--tmpfs DIR]... -- COMMAND...
  *
- * A User-mode Linux is a handful of processes that trace each other, and root in the guest could mount the
- * host's disk writable by itself. So the command gets a mount namespace in which everything is read-only,
- * and a PID namespace that dies as a whole when this program does, and this program dies with its parent.
- * Where the host forbids namespaces (some containers do), a line says so, and only the parent's death is
- * followed.
+ * A User-mode Linux is a handful of processes that trace each other, and root in the guest could
+ * mount the host's disk writable by itself. So the command gets a mount namespace in which
+ * everything is read-only, and a PID namespace that dies as a whole when this program does, and
+ * this program dies with its parent. Where the host forbids namespaces (some containers do), a line
+ * says so, and only the parent's death is followed.
  *
  * Exit code: the command's; 128 + n after signal n; 125 where it could not be started.
  */
@@ -27,7 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DIRS_MAX = 64, FAILED = 125 };
+enum {
+	DIRS_MAX = 64,
+	FAILED = 125
+};
 
 struct plan {
 	const char *rw[DIRS_MAX], *tmpfs[DIRS_MAX];
@@ -35,9 +38,14 @@ struct plan {
 	char **command;
 };
 
-/* These two are written out because sys/mount.h and linux/mount.h of Debian 12 exclude each other. */
-int mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data);
-enum { BIND = 4096, PRIVATE_ALL = (1 << 18) | 16384 };
+/* These two are written out because sys/mount.h and linux/mount.h of Debian 12 exclude each other.
+ */
+int mount(const char *source, const char *target, const char *type, unsigned long flags,
+	  const void *data);
+enum {
+	BIND = 4096,
+	PRIVATE_ALL = (1 << 18) | 16384
+};
 
 static int fail(const char *what)
 {
@@ -55,7 +63,8 @@ static int set_readonly(const char *path, bool readonly, unsigned int flags)
 		attr.attr_set = MOUNT_ATTR_RDONLY;
 	else
 		attr.attr_clr = MOUNT_ATTR_RDONLY;
-	return syscall(SYS_mount_setattr, AT_FDCWD, path, flags, &attr, sizeof(attr)) < 0 ? -errno : 0;
+	return syscall(SYS_mount_setattr, AT_FDCWD, path, flags, &attr, sizeof(attr)) < 0 ? -errno
+											  : 0;
 }
 
 /* Afterwards only the named directories can be written. */
@@ -81,7 +90,8 @@ static int make_readonly(const struct plan *plan)
 		if (set_readonly(plan->tmpfs[i], false, 0) < 0)
 			return fail(plan->tmpfs[i]);
 	}
-	/* The new PID namespace's own view; a container may not let us, and nothing depends on it. */
+	/* The new PID namespace's own view; a container may not let us, and nothing depends on it.
+	 */
 	mount("proc", "/proc", "proc", 0, NULL);
 	return 0;
 }
@@ -193,7 +203,8 @@ int main(int argc, char **argv)
 		return FAILED;
 	r = enter_namespaces();
 	if (r < 0)
-		fprintf(stderr, "cage: no namespaces here (%s): the host's files are not protected\n",
+		fprintf(stderr,
+			"cage: no namespaces here (%s): the host's files are not protected\n",
 			strerror(-r));
 	pid = fork();
 	if (pid < 0) {

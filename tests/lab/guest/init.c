@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The first program of a guest of the lab. It builds the root, brings lo up, runs the command of the job,
- * tells how it ended, and powers off. It is linked statically, because the root it moves into may be
- * another Debian than the host.
+ * The first program of a guest of the lab. It builds the root, brings lo up, runs the command of
+ * the job, tells how it ended, and powers off. It is linked statically, because the root it moves
+ * into may be another Debian than the host.
  *
  * With a job of mode "systemd" it becomes systemd instead, with a unit that calls it again as
  * "init --unit" once multi-user.target is reached.
@@ -134,7 +134,8 @@ static int write_units(void)
 
 static int become_systemd(void)
 {
-	char *const argv[] = { "/lib/systemd/systemd", "--unit=lab.target", "--show-status=false", NULL };
+	char *const argv[] = { "/lib/systemd/systemd", "--unit=lab.target", "--show-status=false",
+			       NULL };
 	char *const envp[] = { NULL };
 	int r;
 

@@ -24,7 +24,7 @@ static int job_set(struct job *job, const char *key, const char *value)
 		const char *key;
 		const char **text;
 	} texts[] = {
-		{ "mode", &job->mode },       { "share-fs", &job->share_fs },
+		{ "mode", &job->mode },	      { "share-fs", &job->share_fs },
 		{ "root", &job->root },	      { "cwd", &job->cwd },
 		{ "modules", &job->modules }, { "out", &job->out },
 		{ "err", &job->err },	      { "ctl", &job->ctl },

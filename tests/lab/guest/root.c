@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel starts with the host's tree as a read-only root. Everything else is put together on a tmpfs
- * that hides /sys for a moment: the one directory that every host has and no job ever names.
+ * The kernel starts with the host's tree as a read-only root. Everything else is put together on a
+ * tmpfs that hides /sys for a moment: the one directory that every host has and no job ever names.
  */
 #include "root.h"
 
@@ -117,7 +117,8 @@ static int mount_system(void)
 		int r;
 
 		snprintf(where, sizeof(where), ROOT "%s", mounts[i].where);
-		r = mount_at(mounts[i].type, where, mounts[i].type, mounts[i].flags, mounts[i].data);
+		r = mount_at(mounts[i].type, where, mounts[i].type, mounts[i].flags,
+			     mounts[i].data);
 		if (r && !mounts[i].optional)
 			return r;
 	}
@@ -157,7 +158,8 @@ static int mount_host_dirs(const struct job *job)
 		snprintf(where, sizeof(where), ROOT "%s", job->share.at[i]);
 		if (!strcmp(job->share_fs, "9p")) {
 			snprintf(tag, sizeof(tag), "share%d", i);
-			r = mount_at(tag, where, "9p", 0, "trans=virtio,version=9p2000.L,msize=262144");
+			r = mount_at(tag, where, "9p", 0,
+				     "trans=virtio,version=9p2000.L,msize=262144");
 		} else {
 			r = mount_at("share", where, "hostfs", 0, job->share.at[i]);
 		}

@@ -6,10 +6,10 @@
 struct job;
 
 /*
- * Afterwards "/" is JOB's root under a copy-on-write overlay, with /proc, /sys, /dev, /run, /tmp, debugfs and
- * cgroup2 mounted, the host's "see" directories copy-on-write at their own paths, its "share" directories
- * writable at theirs, and the modules in place.
- * Returns 0, or -errno after a line in the kernel log that names the step.
+ * Afterwards "/" is JOB's root under a copy-on-write overlay, with /proc, /sys, /dev, /run, /tmp,
+ * debugfs and cgroup2 mounted, the host's "see" directories copy-on-write at their own paths, its
+ * "share" directories writable at theirs, and the modules in place. Returns 0, or -errno after a
+ * line in the kernel log that names the step.
  */
 int root_enter(const struct job *job);
 

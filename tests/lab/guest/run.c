@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The command writes to pipes, not to the devices: so it does not believe to be on a terminal, and a tty
- * never changes a byte of what it says. A copy loop carries the bytes on as they come.
+ * The command writes to pipes, not to the devices: so it does not believe to be on a terminal, and
+ * a tty never changes a byte of what it says. A copy loop carries the bytes on as they come.
  */
 #include "run.h"
 
@@ -137,8 +137,8 @@ static void __attribute__((noreturn)) become(const struct job *job)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Copies until the command has ended and its pipes are empty. A daemon that it left behind may hold them
- * open for ever, so their end is not waited for. */
+/* Copies until the command has ended and its pipes are empty. A daemon that it left behind may hold
+ * them open for ever, so their end is not waited for. */
 static int copy_until_end(pid_t pid, int signals, struct copy *copies)
 {
 	struct pollfd fds[3] = {
@@ -260,7 +260,8 @@ void run_scan_leaks(const struct job *job)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* kmemleak speaks of nothing that is younger than 5 s, and a first scan meets stale references. */
+	/* kmemleak speaks of nothing that is younger than 5 s, and a first scan meets stale
+	 * references. */
 	for (int i = 0; i < 2; i++) {
 		sleep(i ? 1 : 6);
 		if (write(fd, "scan", 4) < 0)

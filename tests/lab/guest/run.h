@@ -5,8 +5,9 @@
 
 struct job;
 
-/* Runs the command with its output passed to the job's devices. Returns its exit code, 128 + n where
- * signal n ended it, 126 or 127 where it could not be started. Other children are reaped on the way. */
+/* Runs the command with its output passed to the job's devices. Returns its exit code, 128 + n
+ * where signal n ended it, 126 or 127 where it could not be started. Other children are reaped on
+ * the way. */
 int run_command(const struct job *job);
 
 /* Runs the command as the session on the job's terminal. Returns as run_command(). */

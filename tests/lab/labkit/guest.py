@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boots a guest, carries its output, and says how it ended."""
 import os
+import select
 import selectors
 import shutil
 import signal
@@ -11,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import cache, job as jobs, machine, modules, programs, progress, reports
+from . import cache, job as jobs, machine, modules, programs, progress, reports, terminal
 from .kernel import Kernel, build
 from .paths import LabError
 from .variants import Variant
@@ -29,6 +30,7 @@ class Run:
     dtb: Path = None
     keep_log: Path = None       # where the kernel's log is left, if anywhere
     verbose: bool = False
+    swsim: bool = True
 
 
 @dataclass
@@ -133,6 +135,51 @@ def _start(run: Run, kernel: Kernel, private: Path, fds: dict, log) -> subproces
                             pass_fds=list(fds.values()), start_new_session=True)
 
 
+def _carry_terminal(process, ours: int, outcome: _Outcome, control: _Control, ctl: int):
+    """Connects the user's terminal, made raw, to the guest's until the guest is gone."""
+    fds = {0: ours, ours: 1, ctl: None}
+    with terminal.raw(0):
+        while process.poll() is None and outcome.code is None:
+            ready, _, _ = select.select(list(fds), [], [], 0.2)
+            for fd in ready:
+                try:
+                    data = os.read(fd, 65536)
+                except OSError:         # the guest closed its side of the terminal
+                    data = b""
+                if not data:
+                    del fds[fd]
+                elif fd == ctl:
+                    control.feed(data)
+                else:
+                    _write_all(fds[fd], data)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def _shell_in(run: Run, kernel: Kernel, private: Path) -> tuple:
+    """Like _run_in(), for a guest with a terminal."""
+    outcome = _Outcome()
+    ours, theirs = os.openpty()
+    terminal.make_raw(theirs)
+    reader, writer = os.pipe()
+    log_path = private / "console"
+    with open(log_path, "wb") as log:
+        start = time.monotonic()
+        process = _start(run, kernel, private, {"tty": theirs, "ctl": writer}, log)
+        os.close(writer)
+        try:
+            _carry_terminal(process, ours, outcome, _Control(outcome, start), reader)
+        except _Stop as stop:
+            outcome.stopped = stop.number
+        finally:
+            _end(process)
+            for fd in (ours, theirs, reader):
+                os.close(fd)
+    return outcome, log_path.read_text(errors="replace")
+
+
 def _run_in(run: Run, kernel: Kernel, private: Path) -> tuple:
     """Returns the outcome and the kernel's log."""
     outcome = _Outcome()
@@ -184,23 +231,24 @@ def _judge(run: Run, outcome: _Outcome, log: str) -> int:
     return outcome.code
 
 
-def prepare(variant: Variant) -> tuple:
-    """Everything a guest of VARIANT needs, from the cache: the kernel and the directory of its modules."""
+def prepare(variant: Variant, swsim=True) -> tuple:
+    """Everything a guest of VARIANT needs, from the cache: its kernel and the entry of its modules."""
     kernel = build(variant)
     programs.build()
-    return kernel, modules.build(kernel)
+    return kernel, modules.build(kernel, swsim)
 
 
 def run(run: Run) -> int:
     """Runs the job in a guest; returns the exit code of the lab."""
-    kernel, entry = prepare(run.variant)
+    kernel, entry = prepare(run.variant, run.swsim)
     run.job.modules = entry / "lib/modules" / kernel.release
     run.job.leaks = run.variant.leaks
     old = {s: signal.signal(s, _raise_stop) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     private = Path(tempfile.mkdtemp(prefix="swd-lab-"))
     try:
         with cache.in_use(kernel.entry, entry, programs.build()):
-            outcome, log = _run_in(run, kernel, private)
+            carry = _shell_in if run.job.mode == "shell" else _run_in
+            outcome, log = carry(run, kernel, private)
         if run.keep_log:
             shutil.copy(private / "console", run.keep_log)
         return _judge(run, outcome, log)

@@ -24,10 +24,10 @@ def _compile(source: Path, kernel: Kernel, work: Path, log: Path) -> list:
     return sorted((build / source.name).glob("*.ko"))
 
 
-def build(kernel: Kernel) -> Path:
-    """The modules of KERNEL's guests. Without kmod/swsim there are none, and a line says so."""
-    have = paths.SWSIM.is_dir() and (paths.SWSIM / "Makefile").exists()
-    if not have:
+def build(kernel: Kernel, swsim: bool) -> Path:
+    """The modules of KERNEL's guests, none if not SWSIM. Without kmod/swsim a line says so."""
+    have = swsim and (paths.SWSIM / "Makefile").exists()
+    if swsim and not have:
         progress.say("kmod/swsim is not there yet: guests have no swsim")
 
     def make(work):

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The device tree of a lab's DSA switches: kmod/swsim/mkdts writes its text, dtc compiles it."""
+import subprocess
+from pathlib import Path
+
+from . import paths
+from .paths import LabError
+
+
+def generate(size: str, scratch: Path) -> Path:
+    """The compiled tree for SIZE, "PORTS" or "PORTS,SWITCHES", in SCRATCH."""
+    ports, _, switches = size.partition(",")
+    if not ports.isdigit() or not (switches or "1").isdigit():
+        raise LabError(f"--dsa wants PORTS or PORTS,SWITCHES, not {size!r}")
+    maker = paths.SWSIM / "mkdts"
+    try:
+        text = subprocess.run([maker, "--ports", ports, "--switches", switches or "1"],
+                              capture_output=True, check=True).stdout
+        made = subprocess.run(["dtc", "-q", "-I", "dts", "-O", "dtb"], input=text,
+                              capture_output=True, check=True).stdout
+    except OSError as error:
+        raise LabError(f"{maker}: {error}") from error
+    except subprocess.CalledProcessError as error:
+        raise LabError(f"{error.cmd[0]}: {error.stderr.decode(errors='replace').strip()}") from error
+    path = scratch / "lab.dtb"
+    path.write_bytes(made)
+    return path
