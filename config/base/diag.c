@@ -123,8 +123,8 @@ static void sort_run(struct diag *list, struct diag *scratch, size_t n)
 	sort_run(list + half, scratch, n - half);
 	memcpy(scratch, list, n * sizeof(*list));
 	while (left < half && right < n)
-		list[out++] = by_place(&scratch[left], &scratch[right]) <= 0 ? scratch[left++] :
-									       scratch[right++];
+		list[out++] = by_place(&scratch[left], &scratch[right]) <= 0 ? scratch[left++]
+									     : scratch[right++];
 	while (left < half)
 		list[out++] = scratch[left++];
 	while (right < n)

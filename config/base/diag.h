@@ -38,9 +38,9 @@ void diags_free(struct diags *d);
 DEFINE_CLEANUP(struct diags *, diags_free);
 
 /*
- * Adds a message; path may be NULL. Returns it, for diag_hint(), or NULL when memory was short: then
- * diags_errors() counts it all the same, so that an error never passes for success. At most 1,000
- * are kept; more are counted.
+ * Adds a message; path may be NULL. Returns it, for diag_hint(), or NULL when memory was short:
+ * then diags_errors() counts it all the same, so that an error never passes for success. At most
+ * 1,000 are kept; more are counted.
  */
 struct diag *diags_add(struct diags *d, enum diag_level level, struct origin at, const char *path,
 		       const char *fmt, ...) _printf_(5, 6);

@@ -10,7 +10,7 @@
 
 #include "config/base/util.h"
 
-#define MAC_TEXT 18     /* "02:00:00:00:00:09" and NUL */
+#define MAC_TEXT 18	/* "02:00:00:00:00:09" and NUL */
 #define NETADDR_TEXT 64 /* an IPv6 address, "/128" or "/" and a mask, and NUL */
 
 /* "02:00:00:00:00:09"; also "-" between. 0 or -EINVAL. */

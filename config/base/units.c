@@ -20,7 +20,10 @@ static const struct unit rates[] = {
 	{ "kbit", 1000 },	   { "bit", 1 },
 };
 static const struct unit sizes[] = {
-	{ "g", 1 << 30 }, { "m", 1 << 20 }, { "k", 1 << 10 }, { "", 1 },
+	{ "g", 1 << 30 },
+	{ "m", 1 << 20 },
+	{ "k", 1 << 10 },
+	{ "", 1 },
 };
 
 /* Digits of the base; *end is left behind the last. -EINVAL if there is none. */
@@ -113,7 +116,8 @@ static void print_unit(uint64_t v, const struct unit *units, size_t n, char to[U
 
 	while (i < n - 1 && (v == 0 || v % units[i].factor))
 		i++;
-	snprintf(to, UNITS_TEXT, "%llu%s", (unsigned long long)(v / units[i].factor), units[i].name);
+	snprintf(to, UNITS_TEXT, "%llu%s", (unsigned long long)(v / units[i].factor),
+		 units[i].name);
 }
 
 int parse_duration_ms(const char *s, uint64_t *ret_ms)

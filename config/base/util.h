@@ -18,20 +18,20 @@
 #define _unused_ __attribute__((unused))
 
 /* Gives the pointer away: its value, and NULL stays behind. */
-#define take(ptr)                            \
-	({                                   \
+#define take(ptr)                               \
+	({                                      \
 		__typeof__(ptr) _taken = (ptr); \
-		(ptr) = NULL;                \
-		_taken;                      \
+		(ptr) = NULL;                   \
+		_taken;                         \
 	})
 
 /* Makes NAMEp() for _cleanup_(NAMEp) out of a free function that accepts NULL. */
-#define DEFINE_CLEANUP(type, func)               \
-	static inline void func##p(type *ptr)    \
-	{                                        \
-		if (*ptr)                        \
-			func(*ptr);              \
-	}                                        \
+#define DEFINE_CLEANUP(type, func)            \
+	static inline void func##p(type *ptr) \
+	{                                     \
+		if (*ptr)                     \
+			func(*ptr);           \
+	}                                     \
 	struct _semicolon_
 
 static inline void freep(void *ptr)
@@ -49,8 +49,7 @@ static inline void closep(int *fd)
 #define _cleanup_close_ _cleanup_(closep)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define container_of(ptr, type, member) \
-	((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))

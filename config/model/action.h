@@ -13,55 +13,56 @@
 #include "config/base/util.h"
 
 enum action_kind {
-	ACTION_PASS,        /* on to the CPU: gact ok */
-	ACTION_DROP,        /* gact drop */
-	ACTION_TRAP,        /* gact trap: hardware hands it to the CPU */
-	ACTION_GOTO,        /* go on in chain .chain */
-	ACTION_REDIRECT,    /* out of .dev, and done */
-	ACTION_MIRROR,      /* a copy out of .dev, and on */
-	ACTION_VLAN_PUSH,   /* .vlan */
+	ACTION_PASS,	  /* on to the CPU: gact ok */
+	ACTION_DROP,	  /* gact drop */
+	ACTION_TRAP,	  /* gact trap: hardware hands it to the CPU */
+	ACTION_GOTO,	  /* go on in chain .chain */
+	ACTION_REDIRECT,  /* out of .dev, and done */
+	ACTION_MIRROR,	  /* a copy out of .dev, and on */
+	ACTION_VLAN_PUSH, /* .vlan */
 	ACTION_VLAN_POP,
 	ACTION_VLAN_MODIFY, /* .vlan */
-	ACTION_SET_SRC,     /* .mac */
-	ACTION_SET_DST,     /* .mac */
-	ACTION_DEC_TTL,     /* TTL, or hop limit; compile adds the CSUM that IPv4 needs */
-	ACTION_CSUM,        /* .csum: only compile makes it */
-	ACTION_POLICE,      /* .police */
-	ACTION_SAMPLE,      /* .sample */
-	ACTION_OTHER,       /* found only: something swd has no word for; .other */
+	ACTION_SET_SRC,	    /* .mac */
+	ACTION_SET_DST,	    /* .mac */
+	ACTION_DEC_TTL,	    /* TTL, or hop limit; compile adds the CSUM that IPv4 needs */
+	ACTION_CSUM,	    /* .csum: only compile makes it */
+	ACTION_POLICE,	    /* .police */
+	ACTION_SAMPLE,	    /* .sample */
+	ACTION_OTHER,	    /* found only: something swd has no word for; .other */
 	ACTION_COUNT_,
 };
 
 struct action {
-	uint8_t kind;      /* enum action_kind */
+	uint8_t kind;	     /* enum action_kind */
 	uint8_t reserved[7]; /* zero */
 	union {
-		char dev[IFNAMSIZ];        /* padded with zeros */
+		char dev[IFNAMSIZ]; /* padded with zeros */
 		uint8_t mac[6];
 		struct {
-			uint16_t id;       /* 0 to 4094 */
+			uint16_t id;	    /* 0 to 4094 */
 			uint16_t ethertype; /* 0x8100 or 0x88a8, host order; modify: 0 = keep */
 			uint8_t prio;
 			uint8_t has_prio;
 		} vlan;
 		struct {
-			uint32_t family_v6; /* DEC_TTL in a filter: 1 for the hop limit; 0 in a rule */
+			uint32_t family_v6; /* DEC_TTL in a filter: 1 for the hop limit; 0 in a rule
+					     */
 		} ttl;
 		struct {
-			uint32_t flags;    /* TCA_CSUM_UPDATE_FLAG_* */
+			uint32_t flags; /* TCA_CSUM_UPDATE_FLAG_* */
 		} csum;
 		uint32_t chain;
 		struct {
 			uint64_t rate_bit; /* bits per second */
-			uint32_t burst;    /* bytes */
-			uint32_t mtu;      /* bytes, 0: not limited */
-		} police;                  /* frames over the rate are dropped */
+			uint32_t burst;	   /* bytes */
+			uint32_t mtu;	   /* bytes, 0: not limited */
+		} police;		   /* frames over the rate are dropped */
 		struct {
 			uint32_t rate, group, truncate; /* 1 of `rate` frames to psample `group` */
 		} sample;
 		struct {
-			char name[8];      /* tc kind, cut */
-			uint64_t hash;     /* of its attributes */
+			char name[8];  /* tc kind, cut */
+			uint64_t hash; /* of its attributes */
 		} other;
 		uint8_t bytes[16];
 	};

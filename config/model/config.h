@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * config: what a file says, whole: the wanted state (ports, vlans, addresses, blocks, qdiscs, rules)
- * and swd's own settings. Made by config/yaml, shared by reference count, never changed after loading.
+ * config: what a file says, whole: the wanted state (ports, vlans, addresses, blocks, qdiscs,
+ * rules) and swd's own settings. Made by config/yaml, shared by reference count, never changed
+ * after loading.
  */
 #ifndef SWD_MODEL_CONFIG_H
 #define SWD_MODEL_CONFIG_H
@@ -13,19 +14,20 @@
 
 /* The `daemon:` section. Times in milliseconds. */
 struct daemon_settings {
-	uint32_t settle_ms;       /* how long after an event a repair waits for more; default 5 */
-	uint32_t audit_ms;        /* a dump of everything at least so often; default 60,000 */
-	uint32_t port_wait_ms;    /* READY waits at most this long for configured ports; default 10,000 */
-	uint8_t log_level;        /* enum log_level; default info */
+	uint32_t settle_ms;    /* how long after an event a repair waits for more; default 5 */
+	uint32_t audit_ms;     /* a dump of everything at least so often; default 60,000 */
+	uint32_t port_wait_ms; /* READY waits at most this long for configured ports; default 10,000
+				*/
+	uint8_t log_level;     /* enum log_level; default info */
 	uint8_t writer_count;
 	char writers[WRITERS_MAX][GROUP_NAME_MAX]; /* groups that may change things, beside root */
 };
 
 struct config {
-	uint32_t refs;            /* atomic */
+	uint32_t refs; /* atomic */
 	struct daemon_settings daemon;
-	struct state *wanted;     /* no filters: compile makes those */
-	char *file;               /* name for messages */
+	struct state *wanted; /* no filters: compile makes those */
+	char *file;	      /* name for messages */
 };
 
 struct config *config_new(const char *file); /* with defaults; NULL: memory short */

@@ -8,17 +8,18 @@
 #include "config/base/units.h"
 
 const struct field_name ip_proto_names[] = {
-	{ "icmp", 1 }, { "igmp", 2 },	{ "ipip", 4 }, { "tcp", 6 },   { "udp", 17 },
-	{ "ipv6", 41 }, { "gre", 47 },	{ "esp", 50 }, { "ah", 51 },   { "icmpv6", 58 },
-	{ "ospf", 89 }, { "pim", 103 }, { "vrrp", 112 }, { "l2tp", 115 }, { "sctp", 132 },
-	{ NULL, 0 },
+	{ "icmp", 1 },	 { "igmp", 2 },	   { "ipip", 4 },   { "tcp", 6 },
+	{ "udp", 17 },	 { "ipv6", 41 },   { "gre", 47 },   { "esp", 50 },
+	{ "ah", 51 },	 { "icmpv6", 58 }, { "ospf", 89 },  { "pim", 103 },
+	{ "vrrp", 112 }, { "l2tp", 115 },  { "sctp", 132 }, { NULL, 0 },
 };
 
 const struct field_name ethertype_names[] = {
-	{ "ip", 0x0800 },     { "arp", 0x0806 },     { "802.1q", 0x8100 },   { "ipv6", 0x86dd },
-	{ "mpls", 0x8847 },   { "pppoe-disc", 0x8863 }, { "pppoe", 0x8864 }, { "802.1x", 0x888e },
-	{ "802.1ad", 0x88a8 }, { "lldp", 0x88cc },   { "ptp", 0x88f7 },
-	{ "all", ETHERTYPE_ALL }, { NULL, 0 },
+	{ "ip", 0x0800 },    { "arp", 0x0806 },	   { "802.1q", 0x8100 },
+	{ "ipv6", 0x86dd },  { "mpls", 0x8847 },   { "pppoe-disc", 0x8863 },
+	{ "pppoe", 0x8864 }, { "802.1x", 0x888e }, { "802.1ad", 0x88a8 },
+	{ "lldp", 0x88cc },  { "ptp", 0x88f7 },	   { "all", ETHERTYPE_ALL },
+	{ NULL, 0 },
 };
 
 const struct field_name arp_op_names[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * field_names: the names of numbers that have names. Numbers are IANA's (protocols, ARP operations, TCP
- * flags), IEEE's (ethertypes) and the kernel's (fragment flags, linux/pkt_cls.h). Only for fields.c.
+ * field_names: the names of numbers that have names. Numbers are IANA's (protocols, ARP operations,
+ * TCP flags), IEEE's (ethertypes) and the kernel's (fragment flags, linux/pkt_cls.h). Only for
+ * fields.c.
  */
 #ifndef SWD_MODEL_FIELD_NAMES_H
 #define SWD_MODEL_FIELD_NAMES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of fields and the two ways between a field and its text. Attribute numbers and byte orders
- * are the kernel's: linux/pkt_cls.h and the policy in net/sched/cls_flower.c (6.1 and 6.12).
+ * The table of fields and the two ways between a field and its text. Attribute numbers and byte
+ * orders are the kernel's: linux/pkt_cls.h and the policy in net/sched/cls_flower.c (6.1 and 6.12).
  */
 #include "config/model/fields.h"
 
@@ -38,7 +38,7 @@ static const struct field_row rows[FIELD_COUNT_] = {
 				  .expected = "an ethertype" },
 	[FIELD_IP_PROTO] = { "proto", FIELD_TYPE_NAME, 1, .attr = KEY(IP_PROTO),
 			     .names = ip_proto_names,
-			     .expected = "a protocol name (tcp, udp, icmp, ...) or a number from 0 to 255" },
+			     .expected = "a protocol such as tcp, or a number from 0 to 255" },
 	[FIELD_TOS] = { "tos", FIELD_TYPE_UINT, 1, KEY_AND_MASK(IP_TOS),
 			.expected = "a number from 0 to 255, or one with /mask" },
 	[FIELD_TTL] = { "ttl", FIELD_TYPE_UINT, 1, KEY_AND_MASK(IP_TTL),
@@ -60,10 +60,12 @@ static const struct field_row rows[FIELD_COUNT_] = {
 			  .expected = "a port from 0 to 65535, or a range such as 1000-2000" },
 	[FIELD_SPORT_RANGE] = { "sport", FIELD_TYPE_RANGE, 2, .attr = KEY(PORT_SRC_MIN),
 				.mask_attr = KEY(PORT_SRC_MAX),
-				.expected = "a port from 0 to 65535, or a range such as 1000-2000" },
+				.expected =
+					"a port from 0 to 65535, or a range such as 1000-2000" },
 	[FIELD_DPORT_RANGE] = { "dport", FIELD_TYPE_RANGE, 2, .attr = KEY(PORT_DST_MIN),
 				.mask_attr = KEY(PORT_DST_MAX),
-				.expected = "a port from 0 to 65535, or a range such as 1000-2000" },
+				.expected =
+					"a port from 0 to 65535, or a range such as 1000-2000" },
 	[FIELD_TCP_FLAGS] = { "tcp-flags", FIELD_TYPE_FLAGS, 2, KEY_AND_MASK(TCP_FLAGS),
 			      .names = tcp_flag_names, .expected = "a list such as syn,!ack" },
 	[FIELD_ICMP_TYPE] = { "icmp-type", FIELD_TYPE_UINT, 1, .masked = true,
@@ -182,14 +184,14 @@ static int parse_flags(const struct field_row *row, const char *s, uint8_t *valu
 		size_t n = strcspn(s, ",");
 		bool not = s[0] == '!';
 
-		if (n >= sizeof(word) || n <= not)
+		if (n >= sizeof(word) || n <= not )
 			return -EINVAL;
-		memcpy(word, s + not, n - not);
-		word[n - not] = '\0';
+		memcpy(word, s + not, n - not );
+		word[n - not ] = '\0';
 		if (!field_name_value(row->names, word, &bit) || care & bit)
 			return -EINVAL;
 		care |= bit;
-		if (!not)
+		if (!not )
 			bits |= bit;
 		if (!s[n])
 			break;
@@ -333,7 +335,8 @@ static void print_masked(const struct field_row *row, const uint8_t *value, cons
 	used = strlen(to);
 	for (size_t i = 0; i < row->size; i++)
 		if (mask[i] != 0xff) {
-			snprintf(to + used, FIELD_TEXT - used, "/0x%x", get_number(mask, row->size));
+			snprintf(to + used, FIELD_TEXT - used, "/0x%x",
+				 get_number(mask, row->size));
 			return;
 		}
 }

@@ -17,26 +17,26 @@
 enum field {
 	FIELD_DST_MAC,
 	FIELD_SRC_MAC,
-	FIELD_VLAN,           /* outer VLAN id */
+	FIELD_VLAN, /* outer VLAN id */
 	FIELD_VLAN_PRIO,
-	FIELD_VLAN_ETHTYPE,   /* behind the outer tag; set by compile, not by people */
-	FIELD_CVLAN,          /* inner VLAN id */
+	FIELD_VLAN_ETHTYPE, /* behind the outer tag; set by compile, not by people */
+	FIELD_CVLAN,	    /* inner VLAN id */
 	FIELD_CVLAN_PRIO,
-	FIELD_CVLAN_ETHTYPE,  /* behind the inner tag; set by compile, not by people */
+	FIELD_CVLAN_ETHTYPE, /* behind the inner tag; set by compile, not by people */
 	FIELD_IP_PROTO,
 	FIELD_TOS,
-	FIELD_TTL,            /* IPv4 TTL and IPv6 hop limit */
-	FIELD_IP_FLAGS,       /* fragments: flower's key flags */
+	FIELD_TTL,	/* IPv4 TTL and IPv6 hop limit */
+	FIELD_IP_FLAGS, /* fragments: flower's key flags */
 	FIELD_IPV4_SRC,
 	FIELD_IPV4_DST,
 	FIELD_IPV6_SRC,
 	FIELD_IPV6_DST,
 	FIELD_SPORT,
 	FIELD_DPORT,
-	FIELD_SPORT_RANGE,    /* value: lowest, mask: highest port, both included */
+	FIELD_SPORT_RANGE, /* value: lowest, mask: highest port, both included */
 	FIELD_DPORT_RANGE,
 	FIELD_TCP_FLAGS,
-	FIELD_ICMP_TYPE,      /* ICMP or ICMPv6, as the protocol says */
+	FIELD_ICMP_TYPE, /* ICMP or ICMPv6, as the protocol says */
 	FIELD_ICMP_CODE,
 	FIELD_ARP_OP,
 	FIELD_ARP_SENDER_IP,
@@ -47,14 +47,14 @@ enum field {
 };
 
 enum field_type {
-	FIELD_TYPE_UINT,   /* a number, alone or with "/mask" */
-	FIELD_TYPE_MAC,    /* a MAC address, alone or with "/mask" */
-	FIELD_TYPE_IPV4,   /* prefix, or address "/" mask */
+	FIELD_TYPE_UINT, /* a number, alone or with "/mask" */
+	FIELD_TYPE_MAC,	 /* a MAC address, alone or with "/mask" */
+	FIELD_TYPE_IPV4, /* prefix, or address "/" mask */
 	FIELD_TYPE_IPV6,
-	FIELD_TYPE_PORT,   /* 0 to 65535 */
-	FIELD_TYPE_RANGE,  /* "1000-2000" */
-	FIELD_TYPE_NAME,   /* a number that has names: ip protocol, ethertype, arp operation */
-	FIELD_TYPE_FLAGS,  /* names of bits: "syn,!ack" */
+	FIELD_TYPE_PORT,  /* 0 to 65535 */
+	FIELD_TYPE_RANGE, /* "1000-2000" */
+	FIELD_TYPE_NAME,  /* a number that has names: ip protocol, ethertype, arp operation */
+	FIELD_TYPE_FLAGS, /* names of bits: "syn,!ack" */
 };
 
 struct field_name {
@@ -63,17 +63,17 @@ struct field_name {
 };
 
 struct field_row {
-	const char *name;       /* as in the YAML; rows for two families share one ("src") */
+	const char *name; /* as in the YAML; rows for two families share one ("src") */
 	enum field_type type;
-	uint8_t size;           /* bytes of the value, and of the mask */
-	bool host_order;        /* the kernel's attribute is a number in host order */
-	bool internal;          /* only compile sets it */
-	bool masked;            /* the kernel takes a mask */
-	uint32_t max;           /* largest number allowed, 0: all that fits */
-	uint16_t attr;          /* TCA_FLOWER_KEY_*, or 0: the codec chooses by protocol (ports, icmp) */
-	uint16_t mask_attr;     /* or 0 */
+	uint8_t size;	 /* bytes of the value, and of the mask */
+	bool host_order; /* the kernel's attribute is a number in host order */
+	bool internal;	 /* only compile sets it */
+	bool masked;	 /* the kernel takes a mask */
+	uint32_t max;	 /* largest number allowed, 0: all that fits */
+	uint16_t attr;	 /* TCA_FLOWER_KEY_*, or 0: the codec chooses by protocol (ports, icmp) */
+	uint16_t mask_attr;		/* or 0 */
 	const struct field_name *names; /* ended by a NULL name, or NULL */
-	const char *expected;   /* "a VLAN id from 0 to 4095": for messages */
+	const char *expected;		/* "a VLAN id from 0 to 4095": for messages */
 };
 
 /* The row of f, never NULL. */

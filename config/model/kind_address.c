@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An address of a port or a VLAN upper. All of it is the key: there is nothing else to say of one. */
+/* An address of a port or a VLAN upper. All of it is the key: there is nothing else to say of one.
+ */
 #include <stdio.h>
 
 #include "config/base/jsonw.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tc block: what holds for all its rules. The kernel has no object for it alone; it is there as long
- * as a qdisc binds it.
+ * A tc block: what holds for all its rules. The kernel has no object for it alone; it is there as
+ * long as a qdisc binds it.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The packed form: for each field, in rising order, one byte of enum field, then the value, then the
- * mask, both of the size its row says. Sorted and masked, so equal meanings are equal bytes.
+ * The packed form: for each field, in rising order, one byte of enum field, then the value, then
+ * the mask, both of the size its row says. Sorted and masked, so equal meanings are equal bytes.
  */
 #include "config/model/match.h"
 

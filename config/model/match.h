@@ -31,15 +31,16 @@ static inline struct match_view match_view(const struct match *m)
 }
 
 /*
- * Adds or replaces a field. value and mask are field_row(f)->size bytes; mask NULL: all ones. Bits of
- * the value outside the mask are cleared, but for ranges. A mask of zeros removes the field.
+ * Adds or replaces a field. value and mask are field_row(f)->size bytes; mask NULL: all ones. Bits
+ * of the value outside the mask are cleared, but for ranges. A mask of zeros removes the field.
  */
 void match_set(struct match *m, enum field f, const void *value, const void *mask);
 void match_set_u8(struct match *m, enum field f, uint8_t value);
 void match_set_u16(struct match *m, enum field f, uint16_t value); /* host order in */
 void match_clear(struct match *m, enum field f);
 
-/* False, outputs untouched, if the field is not there. Outputs point into the bytes; may be NULL. */
+/* False, outputs untouched, if the field is not there. Outputs point into the bytes; may be NULL.
+ */
 bool match_get(struct match_view v, enum field f, const uint8_t **ret_value,
 	       const uint8_t **ret_mask);
 bool match_has(struct match_view v, enum field f);

@@ -4,8 +4,8 @@
 #include "config/model/kinds.h"
 
 static const struct kind_ops *const rows[KIND_COUNT_] = {
-	[KIND_PORT] = &kind_port,   [KIND_VLAN] = &kind_vlan,   [KIND_ADDRESS] = &kind_address,
-	[KIND_BLOCK] = &kind_block, [KIND_QDISC] = &kind_qdisc, [KIND_RULE] = &kind_rule,
+	[KIND_PORT] = &kind_port,     [KIND_VLAN] = &kind_vlan,	  [KIND_ADDRESS] = &kind_address,
+	[KIND_BLOCK] = &kind_block,   [KIND_QDISC] = &kind_qdisc, [KIND_RULE] = &kind_rule,
 	[KIND_FILTER] = &kind_filter,
 };
 
@@ -45,7 +45,8 @@ void object_unref(void *object)
 	free(o);
 }
 
-/* Rules and filters carry both lists behind the struct: actions first, since they need alignment. */
+/* Rules and filters carry both lists behind the struct: actions first, since they need alignment.
+ */
 static size_t tail_size(struct match_view match, size_t count)
 {
 	return count * sizeof(struct action) + match.size;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * object: one thing swd manages, in one allocation, shared by reference count between the states that
- * hold it and the snapshots other threads read. Once an object is in a state it does not change: a
- * changed thing is a new object. Wanted and found are the same structs; *_HAS_* bits tell what was said.
+ * object: one thing swd manages, in one allocation, shared by reference count between the states
+ * that hold it and the snapshots other threads read. Once an object is in a state it does not
+ * change: a changed thing is a new object. Wanted and found are the same structs; *_HAS_* bits tell
+ * what was said.
  */
 #ifndef SWD_MODEL_OBJECT_H
 #define SWD_MODEL_OBJECT_H
@@ -18,20 +19,20 @@
 
 /* The order is the order in which things are made; they go in reverse. */
 enum kind {
-	KIND_PORT,    /* a network device that is there without us */
-	KIND_VLAN,    /* a VLAN upper: a leg of the stick */
+	KIND_PORT, /* a network device that is there without us */
+	KIND_VLAN, /* a VLAN upper: a leg of the stick */
 	KIND_ADDRESS,
-	KIND_BLOCK,   /* a tc block's policy; the kernel has no object for it alone */
-	KIND_QDISC,   /* clsact on a port, and the blocks it binds */
-	KIND_RULE,    /* what people write; the kernel has none */
-	KIND_FILTER,  /* what the kernel holds */
+	KIND_BLOCK,  /* a tc block's policy; the kernel has no object for it alone */
+	KIND_QDISC,  /* clsact on a port, and the blocks it binds */
+	KIND_RULE,   /* what people write; the kernel has none */
+	KIND_FILTER, /* what the kernel holds */
 	KIND_COUNT_,
 };
 
 struct object {
 	uint8_t kind;
-	uint32_t refs; /* atomic */
-	struct origin origin; /* line 0: not from a file */
+	uint32_t refs;	       /* atomic */
+	struct origin origin;  /* line 0: not from a file */
 } __attribute__((aligned(8))); /* as the strictest object that starts with one */
 
 /* A new zeroed object of `size` bytes (struct and tail) with one reference; NULL: memory short. */
@@ -49,19 +50,20 @@ static inline void object_unrefp(void *ptr)
 /* What the kernel knows of a device and nobody configures. Found only. */
 struct link_facts {
 	uint32_t ifindex;
-	uint32_t flags;              /* IFF_* */
+	uint32_t flags; /* IFF_* */
 	uint8_t carrier;
-	uint8_t operstate;           /* IF_OPER_* */
+	uint8_t operstate; /* IF_OPER_* */
 	uint8_t mac[6];
-	char type[16];               /* IFLA_INFO_KIND: "dsa", "vlan", "veth"; "" for plain devices */
-	char driver[32];             /* ethtool's; "" if unknown */
-	char lower[IFNAMSIZ];        /* IFLA_LINK: conduit of a user port, link of a VLAN; or "" */
-	char switch_id[65];          /* phys_switch_id in hex, or "" */
-	char port_name[16];          /* phys_port_name, or "" */
-	int32_t switch_index;        /* DSA: index of the switch in its tree (phys_port_name or devlink), -1: none */
-	int32_t port_number;         /* devlink port number (the switch's port), -1: unknown */
-	char tagger[16];             /* of the conduit: /sys/class/net/CONDUIT/dsa/tagging; or "" */
-	int8_t offload;              /* hw-tc-offload: 1 on, 0 off, -1 the device has none */
+	char type[16];	      /* IFLA_INFO_KIND: "dsa", "vlan", "veth"; "" for plain devices */
+	char driver[32];      /* ethtool's; "" if unknown */
+	char lower[IFNAMSIZ]; /* IFLA_LINK: conduit of a user port, link of a VLAN; or "" */
+	char switch_id[65];   /* phys_switch_id in hex, or "" */
+	char port_name[16];   /* phys_port_name, or "" */
+	int32_t switch_index; /* DSA: index of the switch in its tree (phys_port_name or devlink),
+				 -1: none */
+	int32_t port_number;  /* devlink port number (the switch's port), -1: unknown */
+	char tagger[16];      /* of the conduit: /sys/class/net/CONDUIT/dsa/tagging; or "" */
+	int8_t offload;	      /* hw-tc-offload: 1 on, 0 off, -1 the device has none */
 };
 
 #define PORT_HAS_UP 0x01
@@ -70,8 +72,8 @@ struct link_facts {
 
 struct port {
 	struct object obj;
-	char name[IFNAMSIZ];         /* key */
-	uint32_t has;                /* PORT_HAS_* */
+	char name[IFNAMSIZ]; /* key */
+	uint32_t has;	     /* PORT_HAS_* */
 	uint32_t mtu;
 	uint8_t up, tc_offload;
 	struct link_facts facts;
@@ -79,11 +81,11 @@ struct port {
 
 struct vlan {
 	struct object obj;
-	char name[IFNAMSIZ];         /* key */
+	char name[IFNAMSIZ]; /* key */
 	char link[IFNAMSIZ];
-	uint16_t id;                 /* 1 to 4094 */
-	uint16_t protocol;           /* 0x8100 or 0x88a8, host order */
-	uint32_t has;                /* PORT_HAS_UP, PORT_HAS_MTU */
+	uint16_t id;	   /* 1 to 4094 */
+	uint16_t protocol; /* 0x8100 or 0x88a8, host order */
+	uint32_t has;	   /* PORT_HAS_UP, PORT_HAS_MTU */
 	uint32_t mtu;
 	uint8_t up;
 	struct link_facts facts;
@@ -91,20 +93,20 @@ struct vlan {
 
 struct address {
 	struct object obj;
-	char dev[IFNAMSIZ];          /* key: all four */
-	uint8_t family;              /* 4 or 6 */
+	char dev[IFNAMSIZ]; /* key: all four */
+	uint8_t family;	    /* 4 or 6 */
 	uint8_t prefix_len;
-	uint8_t addr[16];            /* network order, IPv4 in the first four */
-	uint8_t scope;               /* found only: RT_SCOPE_* */
+	uint8_t addr[16]; /* network order, IPv4 in the first four */
+	uint8_t scope;	  /* found only: RT_SCOPE_* */
 };
 
 /* ---- blocks ---- */
 
 enum offload {
-	OFFLOAD_UNSET,     /* a rule that leaves it to its block */
+	OFFLOAD_UNSET,	   /* a rule that leaves it to its block */
 	OFFLOAD_REQUIRED,  /* skip_sw: hardware or refused */
 	OFFLOAD_PREFERRED, /* both; software does it where hardware does not */
-	OFFLOAD_OFF,       /* skip_hw */
+	OFFLOAD_OFF,	   /* skip_hw */
 };
 enum foreign {
 	FOREIGN_REPORT,
@@ -126,18 +128,18 @@ enum bypass_want {
 
 struct block {
 	struct object obj;
-	uint32_t id;                 /* key: the tc block index, 1 to 2^32 - 2 */
+	uint32_t id; /* key: the tc block index, 1 to 2^32 - 2 */
 	char name[BLOCK_NAME_MAX];
 	uint8_t offload, foreign, tagging, bypass; /* the enums above, none unset */
 };
 
 struct qdisc {
 	struct object obj;
-	char dev[IFNAMSIZ];          /* key */
-	char type[16];               /* "clsact" or "ingress" */
+	char dev[IFNAMSIZ];		      /* key */
+	char type[16];			      /* "clsact" or "ingress" */
 	uint32_t ingress_block, egress_block; /* 0: none */
-	uint64_t packets;            /* found only: the qdisc's counter at the last dump */
-	uint8_t takeover;            /* wanted only: may replace a foreign qdisc */
+	uint64_t packets;		      /* found only: the qdisc's counter at the last dump */
+	uint8_t takeover;		      /* wanted only: may replace a foreign qdisc */
 };
 
 /* ---- rules and filters ---- */
@@ -146,12 +148,12 @@ struct qdisc {
 
 struct rule {
 	struct object obj;
-	uint32_t block;              /* key: block and position */
+	uint32_t block; /* key: block and position */
 	uint32_t chain;
-	uint32_t position;           /* in its block's list, from 0 */
-	uint16_t pref;               /* said by the file, or 0 */
-	uint16_t ethertype;          /* said by the file (ETHERTYPE_ALL too), or 0 */
-	uint8_t offload, tagging;    /* enums; unset: the block's */
+	uint32_t position;	  /* in its block's list, from 0 */
+	uint16_t pref;		  /* said by the file, or 0 */
+	uint16_t ethertype;	  /* said by the file (ETHERTYPE_ALL too), or 0 */
+	uint8_t offload, tagging; /* enums; unset: the block's */
 	uint8_t action_count;
 	uint16_t match_size;
 	char name[RULE_NAME_MAX];
@@ -159,7 +161,8 @@ struct rule {
 	uint8_t tail[] __attribute__((aligned(8)));
 };
 
-/* Makes a rule of these parts; the rest of the struct is for the caller to fill. NULL: no memory. */
+/* Makes a rule of these parts; the rest of the struct is for the caller to fill. NULL: no memory.
+ */
 struct rule *rule_new(struct match_view match, const struct action *actions, size_t count);
 static inline const struct action *rule_actions(const struct rule *r)
 {
@@ -167,7 +170,8 @@ static inline const struct action *rule_actions(const struct rule *r)
 }
 static inline struct match_view rule_match(const struct rule *r)
 {
-	return (struct match_view){ r->tail + r->action_count * sizeof(struct action), r->match_size };
+	return (struct match_view){ r->tail + r->action_count * sizeof(struct action),
+				    r->match_size };
 }
 
 enum filter_type {
@@ -190,35 +194,36 @@ enum filter_role {
 /* Flags are the kernel's own: TCA_CLS_FLAGS_SKIP_HW 1, SKIP_SW 2, IN_HW 4, NOT_IN_HW 8. */
 
 struct filter_stats {
-	uint64_t packets, bytes;       /* all of them, hardware's included */
+	uint64_t packets, bytes; /* all of them, hardware's included */
 	uint64_t hw_packets, hw_bytes;
-	uint64_t last_used_ms;         /* milliseconds since it was last used */
+	uint64_t last_used_ms; /* milliseconds since it was last used */
 };
 
 struct filter {
 	struct object obj;
-	uint32_t block;              /* key: block, chain, pref, protocol, handle */
+	uint32_t block; /* key: block, chain, pref, protocol, handle */
 	uint32_t chain;
 	uint16_t pref;
-	uint16_t protocol;           /* ethertype in host order; ETHERTYPE_ALL */
+	uint16_t protocol; /* ethertype in host order; ETHERTYPE_ALL */
 	uint32_t handle;
-	uint8_t type;                /* enum filter_type */
-	uint8_t role;                /* enum filter_role */
-	uint8_t owner;               /* enum owner */
+	uint8_t type;  /* enum filter_type */
+	uint8_t role;  /* enum filter_role */
+	uint8_t owner; /* enum owner */
 	uint8_t has_cookie;
-	uint8_t cookie[16];          /* of the first action */
-	uint32_t flags;              /* wanted: SKIP_SW or SKIP_HW alone; found: as dumped */
-	uint32_t in_hw_count;        /* found only */
+	uint8_t cookie[16];   /* of the first action */
+	uint32_t flags;	      /* wanted: SKIP_SW or SKIP_HW alone; found: as dumped */
+	uint32_t in_hw_count; /* found only */
 	uint8_t action_count;
 	uint16_t match_size;
-	char other[16];              /* classifier's name if type is OTHER */
-	struct rule *rule;           /* wanted only: whose work it does, a reference; NULL: shortcut */
-	struct filter_stats stats;   /* found only */
+	char other[16];	   /* classifier's name if type is OTHER */
+	struct rule *rule; /* wanted only: whose work it does, a reference; NULL: shortcut */
+	struct filter_stats stats; /* found only */
 	uint8_t tail[] __attribute__((aligned(8)));
 };
 
 struct filter *filter_new(struct match_view match, const struct action *actions, size_t count);
-/* A filter with another's content and key, its tail too; to change a copy before it enters a state. */
+/* A filter with another's content and key, its tail too; to change a copy before it enters a state.
+ */
 struct filter *filter_copy(const struct filter *f);
 static inline const struct action *filter_actions(const struct filter *f)
 {

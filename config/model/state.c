@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sorted array of references a kind. Inserting in the middle moves what is behind: a burst of single
- * changes in 100,000 filters moves 800 kB each, some 20 us; loads come in order and only append.
+ * A sorted array of references a kind. Inserting in the middle moves what is behind: a burst of
+ * single changes in 100,000 filters moves 800 kB each, some 20 us; loads come in order and only
+ * append.
  */
 #include "config/model/state.h"
 

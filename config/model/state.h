@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * state: an ordered set that owns its objects; wanted and found are states of the same type. Each kind
- * is a sorted array of references, so that walking two states side by side is a merge, and a copy costs
- * a reference per object. A state belongs to one thread; a copy may be given to another.
+ * state: an ordered set that owns its objects; wanted and found are states of the same type. Each
+ * kind is a sorted array of references, so that walking two states side by side is a merge, and a
+ * copy costs a reference per object. A state belongs to one thread; a copy may be given to another.
  */
 #ifndef SWD_MODEL_STATE_H
 #define SWD_MODEL_STATE_H
