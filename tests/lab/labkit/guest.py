@@ -31,6 +31,7 @@ class Run:
     keep_log: Path = None       # where the kernel's log is left, if anywhere
     verbose: bool = False
     swsim: bool = True
+    modules: list = field(default_factory=list)     # directories of further modules to build
 
 
 @dataclass
@@ -231,16 +232,16 @@ def _judge(run: Run, outcome: _Outcome, log: str) -> int:
     return outcome.code
 
 
-def prepare(variant: Variant, swsim=True) -> tuple:
+def prepare(variant: Variant, swsim=True, further=()) -> tuple:
     """Everything a guest of VARIANT needs, from the cache: its kernel and the entry of its modules."""
     kernel = build(variant)
     programs.build()
-    return kernel, modules.build(kernel, swsim)
+    return kernel, modules.build(kernel, swsim, further)
 
 
 def run(run: Run) -> int:
     """Runs the job in a guest; returns the exit code of the lab."""
-    kernel, entry = prepare(run.variant, run.swsim)
+    kernel, entry = prepare(run.variant, run.swsim, run.modules)
     run.job.modules = entry / "lib/modules" / kernel.release
     run.job.leaks = run.variant.leaks
     old = {s: signal.signal(s, _raise_stop) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}

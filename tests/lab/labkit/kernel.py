@@ -5,6 +5,7 @@ An entry holds `tree`, sources and objects together as an in-tree build leaves t
 valid wherever it is copied or renamed to, so a patched variant starts from a copy of the untouched one and
 compiles only what its patches touch. Modules build against the same tree.
 """
+import functools
 import os
 import re
 import shutil
@@ -54,6 +55,7 @@ class Kernel:
         return FLAGS[self.variant.machine][:1]
 
 
+@functools.cache
 def compiler() -> str:
     """The versions of the programs that decide what comes out."""
     try:

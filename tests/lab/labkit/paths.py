@@ -8,6 +8,7 @@ REPO = LAB.parent.parent
 FRAGMENTS = LAB / "kernel"
 GUEST = LAB / "guest"
 SWSIM = REPO / "kmod" / "swsim"
+UAPI = REPO / "kmod" / "uapi"
 PATCHES = REPO / "kmod" / "patches"
 
 
