@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The wire: the netdev at the far end of a port's cable. A frame sent on it arrives at the port,
+ * where exec.c looks at it; a frame that leaves the port is received here. It may move to another
+ * network namespace. Delivery goes through the CPU's bounded backlog (net.core.netdev_max_backlog),
+ * so that nothing recurses and a queue that is full loses frames.
+ */
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+
+#include "swsim.h"
+
+struct swsim_wire {
+	struct swsim_port *port; /* holds a reference */
+};
+
+static netdev_tx_t swsim_wire_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct swsim_wire *wire = netdev_priv(dev);
+
+	dev_sw_netstats_tx_add(dev, 1, skb->len);
+	skb_orphan(skb);
+	skb_scrub_packet(skb, true);
+	skb->priority = 0;
+	swsim_rx(wire->port, skb);
+	return NETDEV_TX_OK;
+}
+
+static int swsim_wire_open(struct net_device *dev)
+{
+	struct swsim_wire *wire = netdev_priv(dev);
+
+	netif_start_queue(dev);
+	wire->port->link(wire->port);
+	return 0;
+}
+
+static int swsim_wire_stop(struct net_device *dev)
+{
+	struct swsim_wire *wire = netdev_priv(dev);
+
+	netif_stop_queue(dev);
+	wire->port->link(wire->port);
+	return 0;
+}
+
+static int swsim_wire_init(struct net_device *dev)
+{
+	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
+	return dev->tstats ? 0 : -ENOMEM;
+}
+
+static void swsim_wire_uninit(struct net_device *dev)
+{
+	free_percpu(dev->tstats);
+	dev->tstats = NULL;
+}
+
+static const struct net_device_ops swsim_wire_ops = {
+	.ndo_init = swsim_wire_init,
+	.ndo_uninit = swsim_wire_uninit,
+	.ndo_open = swsim_wire_open,
+	.ndo_stop = swsim_wire_stop,
+	.ndo_start_xmit = swsim_wire_xmit,
+	.ndo_get_stats64 = dev_get_tstats64,
+	.ndo_set_mac_address = eth_mac_addr,
+	.ndo_validate_addr = eth_validate_addr,
+};
+
+static void swsim_wire_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
+{
+	strscpy(info->driver, "swsim-wire", sizeof(info->driver));
+}
+
+static const struct ethtool_ops swsim_wire_ethtool_ops = {
+	.get_drvinfo = swsim_wire_drvinfo,
+	.get_link = ethtool_op_get_link,
+};
+
+static void swsim_wire_setup(struct net_device *dev)
+{
+	ether_setup(dev);
+	eth_hw_addr_random(dev);
+	dev->netdev_ops = &swsim_wire_ops;
+	dev->ethtool_ops = &swsim_wire_ethtool_ops;
+	dev->priv_flags &= ~IFF_TX_SKB_SHARING; /* frames are changed on their way */
+	dev->priv_flags |= IFF_LIVE_ADDR_CHANGE | IFF_NO_QUEUE;
+	dev->needed_headroom = 16; /* room for a DSA tag and a VLAN */
+	dev->min_mtu = ETH_MIN_MTU;
+	dev->max_mtu = 9216;
+	swsim_set_lltx(dev);
+}
+
+/* Adds the wire of a port, named after it. */
+int swsim_wire_add(struct swsim_port *port)
+{
+	struct swsim_wire *wire;
+	struct net_device *dev;
+	char name[IFNAMSIZ];
+	int err;
+
+	if (snprintf(name, sizeof(name), "%sw", port->name) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	dev = alloc_netdev(sizeof(*wire), name, NET_NAME_USER, swsim_wire_setup);
+	if (!dev)
+		return -ENOMEM;
+	wire = netdev_priv(dev);
+	wire->port = port;
+	kref_get(&port->ref);
+	rtnl_lock();
+	err = register_netdevice(dev);
+	if (!err)
+		rcu_assign_pointer(port->wire, dev);
+	rtnl_unlock();
+	if (err) {
+		swsim_port_put(port);
+		free_netdev(dev);
+	}
+	return err;
+}
+
+/* Takes the wire away, in whatever namespace it is. Takes rtnl. */
+void swsim_wire_del(struct swsim_port *port)
+{
+	struct net_device *dev;
+
+	rtnl_lock();
+	dev = rtnl_dereference(port->wire);
+	RCU_INIT_POINTER(port->wire, NULL);
+	rtnl_unlock();
+	if (!dev)
+		return;
+	unregister_netdev(dev); /* waits for RCU, so that no frame is on its way here */
+	free_netdev(dev);
+	swsim_port_put(port);
+}
+
+/* Is the other end of the cable up? rtnl is held. */
+bool swsim_wire_up(const struct swsim_port *port)
+{
+	const struct net_device *dev = rtnl_dereference(port->wire);
+
+	return dev && netif_running(dev) && port->carrier;
+}
+
+/*
+ * A frame leaves the port: data at the network header, BH off, RCU read lock held. Owns the frame.
+ * The length that the port counts includes a VLAN tag that is kept beside the data.
+ */
+void swsim_wire_out(struct swsim_port *port, struct sk_buff *skb)
+{
+	struct net_device *dev = rcu_dereference(port->wire);
+	unsigned int len;
+
+	__skb_push(skb, -skb_mac_offset(skb));
+	len = skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0);
+	if (!dev || !netif_running(dev) || !READ_ONCE(port->carrier)) {
+		swsim_count(port, SWSIM_LOST, len);
+		kfree_skb(skb);
+		return;
+	}
+	swsim_count(port, SWSIM_TX, len);
+	skb->pkt_type = PACKET_HOST;
+	skb->protocol = eth_type_trans(skb, dev);
+	if (netif_rx(skb) == NET_RX_SUCCESS)
+		dev_sw_netstats_rx_add(dev, len);
+}
