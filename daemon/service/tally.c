@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Both states keep filters in the same order, so that counting a block is one walk.
+ */
+#include "daemon/service/tally.h"
+
+bool tally_fits(const struct filter *wanted, const struct filter *found)
+{
+	return found->owner == OWNER_OURS &&
+	       kind_ops(KIND_FILTER)->satisfied(&wanted->obj, &found->obj);
+}
+
+static void count_pair(const struct filter *wanted, const struct filter *found, struct tally *t)
+{
+	if (found) {
+		t->found++;
+		t->foreign += found->owner == OWNER_FOREIGN;
+	}
+	if (!wanted)
+		return;
+	t->wanted++;
+	if (!found || !tally_fits(wanted, found))
+		t->missing++;
+	else if (found->flags & TCA_CLS_FLAGS_IN_HW)
+		t->in_hw++;
+}
+
+void tally_block(const struct snapshot *s, uint32_t block, struct tally *t)
+{
+	int (*compare)(const struct object *, const struct object *) =
+		kind_ops(KIND_FILTER)->compare;
+	size_t w = 0, w_end = 0, f = 0, f_end = 0;
+
+	if (s->filters)
+		state_block_filters(s->filters, block, &w, &w_end);
+	if (s->found)
+		state_block_filters(s->found, block, &f, &f_end);
+	while (w < w_end || f < f_end) {
+		const struct filter *wanted =
+			w < w_end ? state_at(s->filters, KIND_FILTER, w) : NULL;
+		const struct filter *found = f < f_end ? state_at(s->found, KIND_FILTER, f) : NULL;
+		int order = !wanted ? 1 : !found ? -1 : compare(&wanted->obj, &found->obj);
+
+		count_pair(order <= 0 ? wanted : NULL, order >= 0 ? found : NULL, t);
+		w += order <= 0;
+		f += order >= 0;
+	}
+}
+
+const char *rule_state_name(enum rule_state s)
+{
+	switch (s) {
+	case RULE_IN_HARDWARE:
+		return "in hardware";
+	case RULE_PARTLY:
+		return "partly";
+	case RULE_NOT_IN_HARDWARE:
+		return "not in hardware";
+	case RULE_IN_SOFTWARE:
+		return "in software";
+	case RULE_MISSING:
+		return "missing";
+	case RULE_WAITING:
+		return "waiting";
+	}
+	return "?";
+}
+
+enum rule_state rule_state(const struct snapshot *s, const struct filter *const *wanted, size_t n)
+{
+	size_t present = 0, in_hw = 0, software = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct filter *found = s->found ? state_find(s->found, wanted[i]) : NULL;
+
+		software += !!(wanted[i]->flags & TCA_CLS_FLAGS_SKIP_HW);
+		if (!found || !tally_fits(wanted[i], found))
+			continue;
+		present++;
+		in_hw += !!(found->flags & TCA_CLS_FLAGS_IN_HW);
+	}
+	if (n == 0 || present < n)
+		return n && !block_bound(s, wanted[0]->block) ? RULE_WAITING : RULE_MISSING;
+	if (software == n)
+		return RULE_IN_SOFTWARE;
+	if (in_hw == n)
+		return RULE_IN_HARDWARE;
+	return in_hw ? RULE_PARTLY : RULE_NOT_IN_HARDWARE;
+}
+
+bool block_bound(const struct snapshot *s, uint32_t block)
+{
+	for (size_t i = 0; s->found && i < state_count(s->found, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(s->found, KIND_QDISC, i);
+
+		if (q->ingress_block == block || q->egress_block == block)
+			return true;
+	}
+	return false;
+}
+
+const char *block_name(const struct snapshot *s, uint32_t block)
+{
+	const struct block *b = s->config ? state_block(s->config->wanted, block) : NULL;
+
+	return b ? b->name : NULL;
+}
