@@ -39,8 +39,8 @@ struct bypass_culprit {
 	uint16_t pref, protocol;
 	uint32_t handle;   /* 0: the pref is marked by a filter that is gone */
 	uint8_t owner;     /* enum owner */
-	char text[120];    /* "pref 1 protocol all matchall handle 0x1, foreign: not skip_sw" */
-	char mend[160];    /* "tc filter del block 10 pref 1, or foreign: evict in swd.yaml:12" or "" */
+	char text[200];    /* "pref 1 protocol all matchall handle 0x1, foreign: not skip_sw" */
+	char mend[288];    /* "tc filter del block 10 pref 1, or foreign: evict in swd.yaml:12" or "" */
 };
 
 #define BYPASS_CULPRITS 8 /* the first ones; more are counted */
@@ -51,7 +51,10 @@ struct bypass_report {
 	enum bypass_state state;
 	enum bypass_evidence evidence;
 	uint64_t since_ns;         /* realtime, of the last change of state */
-	uint32_t filters, filters_sw, filters_dead; /* in the kernel, counted by us */
+	/* In the kernel, counted by us, without the shortcut and u32's hash tables: all; those that
+	 * software looks at (not skip_sw); those that nobody looks at (skip_sw, and in no hardware). */
+	uint32_t filters, filters_sw, filters_dead;
+	uint32_t walked;           /* filters of chain 0: what a packet to the CPU walks without bypass */
 	struct bypass_reading reading; /* the last one, if evidence is READBACK */
 	size_t culprit_count;      /* all of them */
 	struct bypass_culprit culprits[BYPASS_CULPRITS];
@@ -66,30 +69,48 @@ struct bypass *bypass_new(enum bypass_ability ability); /* NULL: memory short */
 void bypass_free(struct bypass *b);
 DEFINE_CLEANUP(struct bypass *, bypass_free);
 
-/* A block we know to be empty, or just created by us: its history starts now. */
+/* A block we know to be empty, or just created by us: its history starts now. 0 or -ENOMEM. */
 int bypass_block_born(struct bypass *b, uint32_t block);
-/* A dump of a block whose history we do not know: marks may be there that nothing shows. */
-int bypass_block_found(struct bypass *b, uint32_t block);
-/* Events were lost: from now on what is marked is not known. */
+/*
+ * A block whose history we do not know, with a dump of it: marks may be there that nothing shows. Protos
+ * that come to be after the dump are known again. 0 or -ENOMEM.
+ */
+int bypass_block_found(struct bypass *b, uint32_t block, const struct state *found);
+/* Events were lost: from now on what is marked is not known, until bypass_block_found(). */
 void bypass_all_stale(struct bypass *b);
 void bypass_block_gone(struct bypass *b, uint32_t block);
 
-/* What happened to a filter, in the kernel's order. Gone: handle 0 is the whole proto. */
+/*
+ * What happened to a filter, in the kernel's order: feed these from the events alone, our own included,
+ * and not from the answers to requests as well. Gone: handle 0 is the whole proto, pref 0 the chain.
+ * Of blocks that are not known nothing is kept. 0 or -ENOMEM.
+ */
 int bypass_filter_new(struct bypass *b, const struct filter *f);
 void bypass_filter_gone(struct bypass *b, const struct filter *key);
 /* The kernel's own word (ability READBACK). */
 int bypass_read(struct bypass *b, const struct bypass_reading *reading);
-
 /*
- * Judges one block from its history and the filters found in it. file and block_wanted (may be NULL)
- * are for the words of `mend`. 0 or -ENOMEM.
+ * A counter that bypassed packets do not move has moved (the clsact qdisc's, while its other direction has
+ * no filters): whatever the history says, it is not bypassed. Forgotten at the next change of a filter.
  */
-int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
-		 const struct block *block_wanted, const char *file, struct bypass_report *ret);
+void bypass_disproved(struct bypass *b, uint32_t block);
 
 /*
- * The protos of the block that are marked (or may be) although no filter in them needs software: to
- * be rebuilt in a new pref, make before break. Returns how many were written to ret, at most `most`.
+ * Judges one block from its history and the filters found in it. For the words: filters (wanted ones, as
+ * compiled, to name rules), block_wanted and file, each may be NULL. 0 or -ENOMEM.
+ */
+struct bypass_words {
+	const struct state *filters;
+	const struct block *block_wanted;
+	const char *file;
+};
+int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
+		 const struct bypass_words *words, struct bypass_report *ret);
+
+/*
+ * The protos of the block that are marked (or may be) although no filter in them needs software, and that
+ * hold filters of ours alone: to be rebuilt in a new pref, make before break (compile_input.avoid).
+ * Returns how many were written to ret, at most `most`. Only with ability MARKS; else none.
  */
 struct bypass_proto {
 	uint32_t chain;
@@ -97,6 +118,10 @@ struct bypass_proto {
 };
 size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state *found,
 		      struct bypass_proto *ret, size_t most);
+
+/* "51 filters walked for each packet that reaches the CPU"; "" for a block that is bypassed. */
+#define BYPASS_COST 96
+void bypass_cost(const struct bypass_report *r, char to[BYPASS_COST]);
 
 const char *bypass_strategy_name(enum bypass_strategy s);
 const char *bypass_state_name(enum bypass_state s);      /* "on" "off" "unknown" */

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The bypass of each block, what was heard of it: bypass_marks.c keeps the marks of 6.12, the last reading
+ * of our patch is kept here. What it means is for bypass_judge.c.
+ */
+#include "daemon/policy/bypass_known.h"
+
+#include <errno.h>
+
+enum bypass_strategy bypass_strategy_for(enum bypass_ability ability)
+{
+	switch (ability) {
+	case BYPASS_ABILITY_UNKNOWN:
+		return BYPASS_STRATEGY_NONE;
+	case BYPASS_ABILITY_NONE:
+		return BYPASS_STRATEGY_SHORTCUT;
+	case BYPASS_ABILITY_MARKS:
+	case BYPASS_ABILITY_READBACK:
+		return BYPASS_STRATEGY_KERNEL;
+	}
+	return BYPASS_STRATEGY_NONE;
+}
+
+struct bypass *bypass_new(enum bypass_ability ability)
+{
+	struct bypass *b = calloc(1, sizeof(*b));
+
+	if (b)
+		b->ability = ability;
+	return b;
+}
+
+void bypass_free(struct bypass *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->count; i++)
+		marks_free(b->list[i].marks);
+	free(b->list);
+	free(b);
+}
+
+/* ---- what happens ---- */
+
+static size_t lower_bound(const struct bypass *b, uint32_t block)
+{
+	size_t low = 0, high = b->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->list[middle].block < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct bypass_known *bypass_known(const struct bypass *b, uint32_t block)
+{
+	size_t at = lower_bound(b, block);
+
+	return at < b->count && b->list[at].block == block ? &b->list[at] : NULL;
+}
+
+struct bypass_known *bypass_known_or_new(struct bypass *b, uint32_t block)
+{
+	struct bypass_known *k = bypass_known(b, block);
+	struct marks *marks;
+	size_t at;
+
+	if (k)
+		return k;
+	marks = marks_new();
+	if (!marks)
+		return NULL;
+	if (grow(&b->list, &b->space, b->count, sizeof(*b->list)) < 0) {
+		marks_free(marks);
+		return NULL;
+	}
+	at = lower_bound(b, block);
+	k = &b->list[at];
+	memmove(k + 1, k, (b->count - at) * sizeof(*k));
+	b->count++;
+	*k = (struct bypass_known){ .block = block, .marks = marks };
+	return k;
+}
+
+int bypass_block_born(struct bypass *b, uint32_t block)
+{
+	struct bypass_known *k = bypass_known_or_new(b, block);
+	struct marks *marks = marks_new();
+
+	if (!k || !marks) {
+		marks_free(marks);
+		return -ENOMEM;
+	}
+	marks_free(k->marks);
+	k->marks = marks;
+	k->heard = true;
+	k->disproved = false;
+	return 0;
+}
+
+int bypass_block_found(struct bypass *b, uint32_t block, const struct state *found)
+{
+	struct bypass_known *k = bypass_known_or_new(b, block);
+	int r;
+
+	if (!k)
+		return -ENOMEM;
+	r = marks_found(k->marks, block, found);
+	k->heard = r == 0;
+	k->disproved = false;
+	return r;
+}
+
+void bypass_all_stale(struct bypass *b)
+{
+	for (size_t i = 0; i < b->count; i++)
+		marks_stale(b->list[i].marks);
+}
+
+void bypass_block_gone(struct bypass *b, uint32_t block)
+{
+	struct bypass_known *k = bypass_known(b, block);
+
+	if (!k)
+		return;
+	marks_free(k->marks);
+	b->count--;
+	memmove(k, k + 1, (b->count - (size_t)(k - b->list)) * sizeof(*k));
+}
+
+int bypass_filter_new(struct bypass *b, const struct filter *f)
+{
+	struct bypass_known *k = bypass_known(b, f->block);
+	int r;
+
+	if (!k || !k->heard)
+		return 0;
+	k->disproved = false;
+	r = marks_filter_new(k->marks, f);
+	/* What could not be noted must not pass for unmarked. */
+	if (r < 0)
+		marks_stale(k->marks);
+	return r;
+}
+
+void bypass_filter_gone(struct bypass *b, const struct filter *key)
+{
+	struct bypass_known *k = bypass_known(b, key->block);
+
+	if (!k || !k->heard)
+		return;
+	k->disproved = false;
+	marks_filter_gone(k->marks, key);
+}
+
+int bypass_read(struct bypass *b, const struct bypass_reading *reading)
+{
+	struct bypass_known *k = bypass_known_or_new(b, reading->block);
+
+	if (!k)
+		return -ENOMEM;
+	k->reading = *reading;
+	k->has_reading = true;
+	return 0;
+}
+
+void bypass_disproved(struct bypass *b, uint32_t block)
+{
+	struct bypass_known *k = bypass_known(b, block);
+
+	if (k)
+		k->disproved = true;
+}
+
+/* ---- names ---- */
+
+const char *bypass_strategy_name(enum bypass_strategy s)
+{
+	switch (s) {
+	case BYPASS_STRATEGY_NONE:
+		return "none";
+	case BYPASS_STRATEGY_SHORTCUT:
+		return "shortcut";
+	case BYPASS_STRATEGY_KERNEL:
+		return "kernel";
+	}
+	return "?";
+}
+
+const char *bypass_state_name(enum bypass_state s)
+{
+	switch (s) {
+	case BYPASS_OFF:
+		return "off";
+	case BYPASS_ON:
+		return "on";
+	case BYPASS_UNKNOWN:
+		return "unknown";
+	}
+	return "?";
+}
+
+const char *bypass_evidence_name(enum bypass_evidence e)
+{
+	switch (e) {
+	case BYPASS_BY_NOTHING:
+		return "nothing";
+	case BYPASS_BY_READBACK:
+		return "read back";
+	case BYPASS_BY_HISTORY:
+		return "derived from its history";
+	case BYPASS_BY_FILTERS:
+		return "seen from its filters";
+	case BYPASS_BY_COUNTERS:
+		return "disproved by a counter";
+	}
+	return "?";
+}

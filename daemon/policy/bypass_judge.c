@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The judgement on a block: what was heard of it (bypass.c) joined with the filters that are there, by the
+ * strategy the kernel gets. What breaks the bypass is put into words by bypass_words.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "daemon/kernel/cookie.h"
+#include "daemon/policy/bypass_known.h"
+#include "daemon/policy/bypass_words.h"
+
+/* A proto as it is found: a stretch of the block's filters. */
+struct stretch {
+	const struct filter *first;
+	size_t end;     /* index behind it */
+	size_t filters; /* tables do not count */
+	bool software;  /* one of them needs it */
+	bool ours, foreign;
+};
+
+static struct stretch stretch_at(const struct state *found, size_t i, size_t end)
+{
+	struct stretch s = { .first = state_at(found, KIND_FILTER, i) };
+
+	for (; i < end; i++) {
+		const struct filter *f = state_at(found, KIND_FILTER, i);
+
+		if (f->chain != s.first->chain || f->pref != s.first->pref ||
+		    f->protocol != s.first->protocol)
+			break;
+		s.filters += !filter_is_table(f);
+		s.software |= filter_needs_software(f);
+		s.ours |= f->owner == OWNER_OURS;
+		s.foreign |= f->owner != OWNER_OURS;
+	}
+	s.end = i;
+	return s;
+}
+
+static bool is_shortcut(const struct filter *f)
+{
+	return f->type == FILTER_MATCHALL && f->chain == 0 && f->protocol == ETHERTYPE_ALL &&
+	       f->flags & TCA_CLS_FLAGS_SKIP_HW && f->has_cookie && cookie_is_ours(f->cookie) &&
+	       f->action_count == 1 && filter_actions(f)[0].kind == ACTION_PASS;
+}
+
+struct judging {
+	struct bypass_known *k;
+	const struct state *found;
+	const struct bypass_words *words;
+	size_t first, end;            /* of the block's filters */
+	const struct filter *shortcut; /* the one that stands in front, or NULL */
+	struct bypass_report *ret;
+	struct bypass_culprit nowhere;
+};
+
+/* Where the next culprit goes; those that do not fit are counted and go nowhere. */
+static struct bypass_culprit *next_culprit(struct judging *j)
+{
+	size_t i = j->ret->culprit_count++;
+
+	return i < BYPASS_CULPRITS ? &j->ret->culprits[i] : &j->nowhere;
+}
+
+static void count_filters(struct judging *j)
+{
+	for (size_t i = j->first; i < j->end; i++) {
+		const struct filter *f = state_at(j->found, KIND_FILTER, i);
+
+		if (filter_is_table(f) || f == j->shortcut)
+			continue;
+		j->ret->filters++;
+		j->ret->filters_sw += filter_needs_software(f);
+		j->ret->filters_dead += filter_is_dead(f);
+		j->ret->walked += f->chain == 0;
+	}
+}
+
+static void blame_software(struct judging *j)
+{
+	for (size_t i = j->first; i < j->end;) {
+		struct stretch s = stretch_at(j->found, i, j->end);
+
+		for (; i < s.end; i++) {
+			const struct filter *f = state_at(j->found, KIND_FILTER, i);
+
+			if (filter_needs_software(f) && f != j->shortcut)
+				bypass_words_filter(f, s.filters == 1, j->words,
+						    next_culprit(j));
+		}
+	}
+}
+
+/* Protos whose filters do not show it, with a mark of that kind. Returns how many. */
+static size_t blame_marks(struct judging *j, enum mark mark)
+{
+	size_t n = 0;
+
+	for (size_t i = j->first; i < j->end;) {
+		struct stretch s = stretch_at(j->found, i, j->end);
+		const struct filter *f = s.first;
+
+		i = s.end;
+		if (s.software || marks_get(j->k->marks, f->chain, f->pref, f->protocol) != mark)
+			continue;
+		bypass_words_proto(f, mark == MARK_SET, !s.foreign, j->words, next_culprit(j));
+		n++;
+	}
+	return n;
+}
+
+static void judge_marks(struct judging *j)
+{
+	struct bypass_report *ret = j->ret;
+
+	ret->evidence = BYPASS_BY_HISTORY;
+	if (!j->k->heard) {
+		ret->state = ret->filters_sw ? BYPASS_OFF : BYPASS_UNKNOWN;
+		ret->evidence = ret->filters_sw ? BYPASS_BY_HISTORY : BYPASS_BY_NOTHING;
+		blame_software(j);
+		return;
+	}
+	blame_software(j);
+	blame_marks(j, MARK_SET);
+	ret->state = ret->culprit_count ? BYPASS_OFF : BYPASS_ON;
+	if (blame_marks(j, MARK_MAYBE) && ret->state == BYPASS_ON) {
+		ret->state = BYPASS_UNKNOWN;
+		ret->evidence = BYPASS_BY_NOTHING;
+	}
+	if (j->k->disproved && ret->state != BYPASS_OFF) {
+		ret->state = BYPASS_OFF;
+		ret->evidence = BYPASS_BY_COUNTERS;
+	}
+}
+
+static void judge_reading(struct judging *j)
+{
+	if (!j->k->has_reading) {
+		j->ret->state = BYPASS_UNKNOWN;
+		return;
+	}
+	j->ret->reading = j->k->reading;
+	j->ret->evidence = BYPASS_BY_READBACK;
+	j->ret->state = j->k->reading.bypassed ? BYPASS_ON : BYPASS_OFF;
+	if (j->ret->state == BYPASS_OFF)
+		blame_software(j);
+}
+
+/* The first filter of chain 0 must be the shortcut, and none of the others need software. */
+static void judge_shortcut(struct judging *j)
+{
+	const struct filter *front = NULL;
+	bool stands = false;
+
+	for (size_t i = j->first; i < j->end && !stands; i++) {
+		const struct filter *f = state_at(j->found, KIND_FILTER, i);
+
+		stands = is_shortcut(f);
+		if (f->chain == 0 && !front && !filter_is_table(f))
+			front = f;
+	}
+	j->ret->evidence = BYPASS_BY_FILTERS;
+	blame_software(j);
+	if (!j->shortcut)
+		bypass_words_shortcut(stands ? front : NULL, j->ret->block, j->words,
+				      next_culprit(j));
+	j->ret->state = j->ret->culprit_count ? BYPASS_OFF : BYPASS_ON;
+}
+
+/* The shortcut, if it is the first of chain 0. Chain 0 comes first, and prefs rise. */
+static const struct filter *front_shortcut(const struct judging *j)
+{
+	for (size_t i = j->first; i < j->end; i++) {
+		const struct filter *f = state_at(j->found, KIND_FILTER, i);
+
+		if (!filter_is_table(f))
+			return is_shortcut(f) ? f : NULL;
+	}
+	return NULL;
+}
+
+static enum bypass_strategy strategy_of(const struct bypass *b, const struct bypass_words *words)
+{
+	enum bypass_strategy s = bypass_strategy_for(b->ability);
+
+	if (s == BYPASS_STRATEGY_SHORTCUT && words->block_wanted &&
+	    words->block_wanted->bypass == BYPASS_WANT_OFF)
+		return BYPASS_STRATEGY_NONE;
+	return s;
+}
+
+static void judge_by_strategy(const struct bypass *b, struct judging *j)
+{
+	switch (j->ret->strategy) {
+	case BYPASS_STRATEGY_NONE:
+		/* Without a bypass of the kernel's and a shortcut of ours all is classified. */
+		j->ret->state = b->ability == BYPASS_ABILITY_UNKNOWN ? BYPASS_UNKNOWN : BYPASS_OFF;
+		count_filters(j);
+		return;
+	case BYPASS_STRATEGY_SHORTCUT:
+		j->shortcut = front_shortcut(j);
+		count_filters(j);
+		judge_shortcut(j);
+		return;
+	case BYPASS_STRATEGY_KERNEL:
+		count_filters(j);
+		if (b->ability == BYPASS_ABILITY_READBACK)
+			judge_reading(j);
+		else
+			judge_marks(j);
+		return;
+	}
+}
+
+int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
+		 const struct bypass_words *words, struct bypass_report *ret)
+{
+	static const struct bypass_words none;
+	struct judging j = { .k = bypass_known_or_new(b, block),
+			     .found = found,
+			     .words = words ? words : &none,
+			     .ret = ret };
+
+	if (!j.k)
+		return -ENOMEM;
+	*ret = (struct bypass_report){ .block = block };
+	ret->strategy = strategy_of(b, j.words);
+	state_block_filters(found, block, &j.first, &j.end);
+	judge_by_strategy(b, &j);
+	if (!j.k->judged || j.k->state != ret->state)
+		j.k->since_ns = now_realtime_ns();
+	j.k->judged = true;
+	j.k->state = ret->state;
+	ret->since_ns = j.k->since_ns;
+	return 0;
+}
+
+size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state *found,
+		      struct bypass_proto *ret, size_t most)
+{
+	const struct bypass_known *k = bypass_known(b, block);
+	size_t first, end, n = 0;
+
+	if (b->ability != BYPASS_ABILITY_MARKS || !k || !k->heard)
+		return 0;
+	state_block_filters(found, block, &first, &end);
+	for (size_t i = first; i < end && n < most;) {
+		struct stretch s = stretch_at(found, i, end);
+		const struct filter *f = s.first;
+
+		i = s.end;
+		if (s.software || s.foreign)
+			continue;
+		if (marks_get(k->marks, f->chain, f->pref, f->protocol) != MARK_NONE)
+			ret[n++] = (struct bypass_proto){ f->chain, f->pref, f->protocol };
+	}
+	return n;
+}
+
+void bypass_cost(const struct bypass_report *r, char to[BYPASS_COST])
+{
+	to[0] = '\0';
+	if (r->state == BYPASS_ON || !r->walked)
+		return;
+	snprintf(to, BYPASS_COST, "%u filter%s walked for each packet that reaches the CPU%s", r->walked,
+		 r->walked == 1 ? "" : "s", r->state == BYPASS_UNKNOWN ? ", if it is off" : "");
+}

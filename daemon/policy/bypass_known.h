@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bypass_known: what bypass.c has heard of a block. Only for bypass.c and bypass_judge.c.
+ */
+#ifndef SWD_POLICY_BYPASS_KNOWN_H
+#define SWD_POLICY_BYPASS_KNOWN_H
+
+#include "daemon/policy/bypass.h"
+#include "daemon/policy/bypass_marks.h"
+
+struct bypass_known {
+	uint32_t block;
+	bool heard;                    /* its history is kept: marks is valid */
+	struct marks *marks;
+	bool has_reading, disproved;
+	struct bypass_reading reading;
+	bool judged;
+	enum bypass_state state;       /* of the last judgement */
+	uint64_t since_ns;
+};
+
+struct bypass {
+	enum bypass_ability ability;
+	struct bypass_known *list; /* in order of block */
+	size_t count, space;
+};
+
+struct bypass_known *bypass_known(const struct bypass *b, uint32_t block); /* or NULL */
+struct bypass_known *bypass_known_or_new(struct bypass *b, uint32_t block); /* NULL: memory short */
+
+#endif

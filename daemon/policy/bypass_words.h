@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bypass_words: what bypass.c found, in words for people: what breaks the bypass and what would mend it.
+ */
+#ifndef SWD_POLICY_BYPASS_WORDS_H
+#define SWD_POLICY_BYPASS_WORDS_H
+
+#include "daemon/policy/bypass.h"
+
+/* A filter that software looks at. alone: it has its pref for itself. */
+void bypass_words_filter(const struct filter *f, bool alone, const struct bypass_words *words,
+			 struct bypass_culprit *ret);
+/*
+ * A proto that is marked (sure), or may be, though none of its filters shows why. f: its first filter;
+ * ours: it holds filters of ours alone.
+ */
+void bypass_words_proto(const struct filter *f, bool sure, bool ours,
+			const struct bypass_words *words, struct bypass_culprit *ret);
+/* The shortcut is not there (f NULL), or behind f. */
+void bypass_words_shortcut(const struct filter *f, uint32_t block, const struct bypass_words *words,
+			   struct bypass_culprit *ret);
+
+#endif
