@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * draft: what a file says, as plain structs that the tables of schema_*.c describe, with every value's
+ * place still at hand. Checks across objects read drafts; build.c makes a config of them and, for
+ * dumping, drafts of a config. They live in an arena and point into the tree.
+ *
+ * The enums number the rows of the tables; HAS(port, PORT_MTU) tells whether it was said.
+ */
+#ifndef SWD_YAML_DRAFT_H
+#define SWD_YAML_DRAFT_H
+
+#include "config/model/action.h"
+#include "config/model/config.h"
+#include "config/model/match.h"
+#include "config/model/object.h"
+#include "config/yaml/schema.h"
+
+enum daemon_key {
+	DAEMON_SETTLE,
+	DAEMON_AUDIT,
+	DAEMON_PORT_WAIT,
+	DAEMON_LOG_LEVEL,
+	DAEMON_WRITERS,
+};
+
+struct draft_name {
+	const struct node *node;
+	const char *name;
+};
+
+struct draft_daemon {
+	struct draft draft;
+	uint32_t settle, audit, port_wait; /* milliseconds */
+	uint32_t log_level;                /* enum log_level */
+	struct items writers;              /* struct draft_name */
+};
+
+struct draft_address {
+	const struct node *node;
+	uint8_t family, prefix_len;
+	uint8_t addr[16];
+};
+
+enum port_key {
+	PORT_UP,
+	PORT_MTU,
+	PORT_TC_OFFLOAD,
+	PORT_ADDRESSES,
+};
+
+struct draft_port {
+	struct draft draft;
+	bool up, tc_offload;
+	uint32_t mtu;
+	struct items addresses; /* struct draft_address */
+};
+
+enum vlan_key {
+	VLAN_LINK,
+	VLAN_ID,
+	VLAN_PROTOCOL,
+	VLAN_UP,
+	VLAN_MTU,
+	VLAN_ADDRESSES,
+};
+
+struct draft_vlan {
+	struct draft draft;
+	const char *link;
+	uint32_t id, protocol, mtu;
+	bool up;
+	struct items addresses; /* struct draft_address */
+};
+
+struct draft_match {
+	const struct node *node;
+	const uint8_t *bytes; /* packed as in match.h, in the arena */
+	uint16_t size;
+	uint16_t ethertype; /* 0: not said */
+	uint8_t tagging;    /* enum tagging; UNSET: not said */
+};
+
+struct draft_actions {
+	const struct node *node;
+	const struct action *list;
+	uint8_t count;
+};
+
+/* ---- the arguments of actions that have more than one; schema_action.c ---- */
+
+enum vlan_action_key {
+	VLAN_ACTION_ID,
+	VLAN_ACTION_PRIO,
+	VLAN_ACTION_PROTOCOL,
+};
+
+struct draft_vlan_action {
+	struct draft draft;
+	uint32_t id, prio, protocol;
+};
+
+enum police_key {
+	POLICE_RATE,
+	POLICE_BURST,
+	POLICE_MTU,
+};
+
+struct draft_police {
+	struct draft draft;
+	uint64_t rate; /* bits per second */
+	uint32_t burst, mtu;
+};
+
+enum sample_key {
+	SAMPLE_RATE,
+	SAMPLE_GROUP,
+	SAMPLE_TRUNCATE,
+};
+
+struct draft_sample {
+	struct draft draft;
+	uint32_t rate, group, truncate;
+};
+
+/* ---- rules and blocks ---- */
+
+enum rule_key {
+	RULE_NAME,
+	RULE_MATCH,
+	RULE_ACTION,
+	RULE_OFFLOAD,
+	RULE_CHAIN,
+	RULE_PREF,
+};
+
+struct draft_rule {
+	struct draft draft;
+	const char *name;
+	struct draft_match match;
+	struct draft_actions actions;
+	uint32_t offload, chain, pref;
+};
+
+enum block_key {
+	BLOCK_ID,
+	BLOCK_BIND,
+	BLOCK_BIND_EGRESS,
+	BLOCK_TAKEOVER,
+	BLOCK_OFFLOAD,
+	BLOCK_FOREIGN,
+	BLOCK_TAGGING,
+	BLOCK_BYPASS,
+	BLOCK_RULES,
+};
+
+struct draft_block {
+	struct draft draft;
+	uint32_t id;
+	struct items bind, bind_egress; /* struct draft_name */
+	bool takeover;
+	uint32_t offload, foreign, tagging, bypass;
+	struct items rules; /* struct draft_rule */
+};
+
+enum root_key {
+	ROOT_VERSION,
+	ROOT_DAEMON,
+	ROOT_PORTS,
+	ROOT_VLANS,
+	ROOT_BLOCKS,
+};
+
+struct draft_root {
+	struct draft draft;
+	uint32_t version;
+	struct draft_daemon daemon;
+	struct items ports, vlans, blocks; /* struct draft_port, draft_vlan, draft_block */
+};
+
+/* Walks items: FOR_EACH_ITEM(p, root->ports) with struct draft_port *p. */
+#define FOR_EACH_ITEM(p, items) \
+	for ((p) = (items).at; (p) && (p) < (__typeof__(p))(items).at + (items).count; (p)++)
+
+/* Where the value of a key stands, or the draft itself where it does not. */
+struct origin draft_at(const struct draft *d, const char *key);
+/* Where its name stands, or the draft itself. */
+struct origin draft_name_at(const struct draft *d);
+/* Where one field of a match stands. */
+struct origin match_at(const struct draft_match *m, const char *field);
+struct origin action_at(const struct draft_actions *a, size_t i);
+
+static inline struct match_view draft_match_view(const struct draft_match *m)
+{
+	return (struct match_view){ m->bytes, m->size };
+}
+
+/* What a rule comes to with its block's defaults. */
+enum offload draft_offload(const struct draft_block *b, const struct draft_rule *r);
+enum tagging draft_tagging(const struct draft_block *b, const struct draft_rule *r);
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * schema_match: the match of a rule. Its keys are the rows of config/model/fields.c, which nothing here
+ * lists, and two that are no fields: ethertype (the filter's protocol) and tagging.
+ */
+#include <errno.h>
+
+#include "config/base/jsonw.h"
+#include "config/base/netaddr.h"
+#include "config/yaml/draft.h"
+#include "config/yaml/dump.h"
+#include "config/yaml/walk.h"
+
+static const char ethertype_expected[] =
+	"ip, ipv6, arp, 802.1q, 802.1ad, all, or a number from 0x0600 to 0xffff";
+static const char tagging_expected[] = "none or any";
+
+static const char *name_at(size_t i, void *data)
+{
+	static const char *const others[] = { "ethertype", "tagging" };
+	const char *field = NULL;
+	size_t n = 0;
+
+	while (n <= i && (field = field_name_at(n)))
+		n++;
+	if (n > i)
+		return field;
+	return i - n < ARRAY_SIZE(others) ? others[i - n] : NULL;
+}
+
+/* An address with bits behind its prefix: the person meant another address or another length. */
+static void prefix_hint(struct diag *diag, const char *text)
+{
+	uint8_t addr[16], mask[16], len;
+	char right[NETADDR_TEXT];
+	int family;
+
+	if (!diag || ip_prefix_parse(text, &family, addr, &len) < 0)
+		return;
+	if (len == 0) {
+		diag_hint(diag, "a prefix of length 0 says nothing; leave it out, or write ethertype: %s",
+			  family == 4 ? "ip" : "ipv6");
+		return;
+	}
+	if (!ip_host_bits(family, addr, len))
+		return;
+	ip_mask(family, len, mask);
+	for (size_t i = 0; i < (family == 4 ? 4u : 16u); i++)
+		addr[i] &= mask[i];
+	ip_print(family, addr, right);
+	diag_hint(diag, "bits behind the prefix are set; did you mean '%s/%u'?", right, len);
+}
+
+static int read_field(struct reader *r, const struct node *key, const struct node *n, struct match *m)
+{
+	const char *expected = "a value";
+	struct match scratch = { 0 };
+	struct diag *diag;
+	int err;
+
+	/* An empty text fits no field: so it is known, and what it expects. */
+	if (field_parse(key->text, "", &scratch, &expected) == -ENOENT) {
+		walk_unknown(r, key, "a match", name_at, NULL);
+		return -EINVAL;
+	}
+	if (!walk_scalar(r, n, expected))
+		return -EINVAL;
+	err = field_parse(key->text, n->text, m, NULL);
+	if (err == 0 || err == -EEXIST) /* a duplicate key, and reported as such */
+		return 0;
+	diag = walk_expected(r, n, expected);
+	walk_number_hint(strchr(expected, '.') ? NULL : diag, strpbrk(n->text, "/.") ? "" : n->text);
+	prefix_hint(diag, n->text);
+	return -EINVAL;
+}
+
+static int read_ethertype(struct reader *r, const struct node *n, struct draft_match *m)
+{
+	if (!walk_scalar(r, n, ethertype_expected))
+		return -EINVAL;
+	if (ethertype_parse(n->text, &m->ethertype) < 0) {
+		walk_expected(r, n, ethertype_expected);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int read_tagging(struct reader *r, const struct node *n, struct draft_match *m)
+{
+	struct diag *diag;
+
+	if (!walk_scalar(r, n, tagging_expected))
+		return -EINVAL;
+	for (unsigned int v = TAGGING_NONE; v <= TAGGING_ANY; v++)
+		if (streq(n->text, tagging_name((enum tagging)v))) {
+			m->tagging = (uint8_t)v;
+			return 0;
+		}
+	diag = walk_expected(r, n, tagging_expected);
+	if (*n->text >= '0' && *n->text <= '9')
+		diag_hint(diag, "for one VLAN write %s: %s", field_row(FIELD_VLAN)->name, n->text);
+	return -EINVAL;
+}
+
+static int match_read(struct reader *r, const struct key *key, const struct node *n, void *to)
+{
+	struct draft_match *m = to;
+	struct match fields = { 0 };
+	bool bad;
+	int err;
+
+	m->node = n;
+	err = walk_map(r, n, "a match");
+	if (err == -ENOMEM || n->kind != NODE_MAP)
+		return err;
+	bad = err < 0;
+	for (const struct node *k = n->first; k && k->next; k = k->next->next) {
+		size_t before;
+
+		if (k->kind != NODE_SCALAR)
+			continue;
+		before = walk_enter(r, k->text);
+		if (streq(k->text, "ethertype"))
+			err = read_ethertype(r, k->next, m);
+		else if (streq(k->text, "tagging"))
+			err = read_tagging(r, k->next, m);
+		else
+			err = read_field(r, k, k->next, &fields);
+		bad |= err < 0;
+		walk_leave(r, before);
+	}
+	m->bytes = (const uint8_t *)arena_strndup(r->arena, (const char *)fields.bytes, fields.size);
+	if (!m->bytes)
+		return -ENOMEM;
+	m->size = fields.size;
+	return bad ? -EINVAL : 0;
+}
+
+static void match_print_yaml(struct printer *p, const struct key *key, const void *from)
+{
+	const struct draft_match *m = from;
+	struct match_entry e;
+	char text[FIELD_TEXT];
+	const char *comma = "";
+
+	dump_raw(p, "{");
+	for (size_t offset = 0; match_next(draft_match_view(m), &offset, &e);) {
+		field_print(e.field, e.value, e.mask, text);
+		dump_rawf(p, "%s%s: ", comma, field_row(e.field)->name);
+		dump_value(p, text);
+		comma = ", ";
+	}
+	if (m->ethertype) {
+		char name[16];
+
+		ethertype_print(m->ethertype, name);
+		dump_rawf(p, "%sethertype: ", comma);
+		dump_value(p, name);
+		comma = ", ";
+	}
+	if (m->tagging)
+		dump_rawf(p, "%stagging: %s", comma, tagging_name((enum tagging)m->tagging));
+	dump_raw(p, "}");
+}
+
+static void describe(struct jsonw *w, const char *name, const char *type, const char *text)
+{
+	jsonw_key(w, name);
+	jsonw_object(w);
+	jsonw_key(w, "type");
+	jsonw_raw(w, type);
+	jsonw_key_string(w, "description", text);
+	jsonw_object_end(w);
+}
+
+static void match_schema(struct jsonw *w, const struct key *key)
+{
+	const char *name;
+
+	jsonw_key_string(w, "type", "object");
+	jsonw_key(w, "properties");
+	jsonw_object(w);
+	for (size_t i = 0; (name = field_name_at(i)); i++) {
+		struct match scratch = { 0 };
+		const char *expected = "";
+
+		field_parse(name, "", &scratch, &expected);
+		describe(w, name, "[\"string\",\"integer\"]", expected);
+	}
+	describe(w, "ethertype", "[\"string\",\"integer\"]", ethertype_expected);
+	jsonw_key(w, "tagging");
+	jsonw_object(w);
+	jsonw_key(w, "enum");
+	jsonw_array(w);
+	for (unsigned int v = TAGGING_NONE; v <= TAGGING_ANY; v++)
+		jsonw_string(w, tagging_name((enum tagging)v));
+	jsonw_array_end(w);
+	jsonw_key_string(w, "description", "none: untagged frames only; any: without, with one and with two tags");
+	jsonw_object_end(w);
+	jsonw_object_end(w);
+	jsonw_key_bool(w, "additionalProperties", false);
+}
+
+const struct value_type value_match = { match_read, match_print_yaml, match_schema };

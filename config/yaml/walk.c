@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * walk: one reader for all sections. It knows maps, keys and paths; what a value means is its type's.
+ */
+#include "config/yaml/walk.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Beyond so many errors only their number matters: no time is spent on hints. */
+#define HINTS_MAX 1000
+
+static size_t enter(struct reader *r, const char *before, const char *name, const char *after)
+{
+	size_t old = r->path_len, room = sizeof(r->path) - old;
+	int n = snprintf(r->path + old, room, "%s%s%s", before, name, after);
+
+	if (n > 0)
+		r->path_len += MIN((size_t)n, room - 1);
+	return old;
+}
+
+size_t walk_enter(struct reader *r, const char *name)
+{
+	char word[SHOW_TEXT];
+
+	return enter(r, r->path_len ? "." : "", show(name, word), "");
+}
+
+size_t walk_enter_index(struct reader *r, size_t i)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", i);
+	return enter(r, "[", number, "]");
+}
+
+void walk_leave(struct reader *r, size_t before)
+{
+	r->path_len = before;
+	r->path[before] = 0;
+}
+
+struct diag *walk_error(struct reader *r, const struct node *n, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (len < 0)
+		text = NULL;
+	return diags_add(r->diags, DIAG_ERROR, node_origin(n), r->path_len ? r->path : NULL, "%s",
+			 text ? text : "out of memory");
+}
+
+struct diag *walk_expected(struct reader *r, const struct node *n, const char *what)
+{
+	char word[SHOW_TEXT];
+
+	switch ((enum node_kind)n->kind) {
+	case NODE_BROKEN:
+		return NULL; /* its error is there already, and counts */
+	case NODE_MAP:
+		return walk_error(r, n, "expected %s, found a map of keys and values", what);
+	case NODE_LIST:
+		return walk_error(r, n, "expected %s, found a list", what);
+	case NODE_SCALAR:
+		if (n->plain && n->count == 0)
+			return walk_error(r, n, "expected %s, found nothing", what);
+		return walk_error(r, n, "expected %s, found '%s'", what, show(n->text, word));
+	}
+	return NULL;
+}
+
+void walk_number_hint(struct diag *diag, const char *text)
+{
+	if (!diag)
+		return;
+	if (strchr(text, ':'))
+		diag_hint(diag, "a number has no colon; if a text is meant here, quote it");
+	else if (text[0] == '0' && text[1] >= '0' && text[1] <= '9' &&
+		 strspn(text, "0123456789") == strlen(text))
+		diag_hint(diag, "write %s; a leading zero reads as octal elsewhere",
+			  text + MIN(strspn(text, "0"), strlen(text) - 1));
+	else if (strpbrk(text, "_,"))
+		diag_hint(diag, "write the digits alone");
+}
+
+bool walk_scalar(struct reader *r, const struct node *n, const char *what)
+{
+	if (n->kind == NODE_SCALAR)
+		return true;
+	walk_expected(r, n, what);
+	return false;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct node *x = *(const struct node *const *)a, *y = *(const struct node *const *)b;
+	int c = strcmp(x->text, y->text);
+
+	if (c)
+		return c;
+	return x->line != y->line ? CMP(x->line, y->line) : CMP(x->column, y->column);
+}
+
+/* Sorted, because a map may have a hundred thousand keys. */
+static int check_duplicate_keys(struct reader *r, const struct node *map)
+{
+	_cleanup_free_ const struct node **keys = NULL;
+	char word[SHOW_TEXT];
+	size_t n = 0;
+	bool found = false;
+
+	keys = calloc(map->count + 1, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	for (const struct node *k = map->first; k && k->next; k = k->next->next)
+		if (k->kind == NODE_SCALAR)
+			keys[n++] = k;
+	qsort(keys, n, sizeof(*keys), by_text);
+	for (size_t first = 0, i = 1; i < n; i++) {
+		if (!streq(keys[i]->text, keys[first]->text)) {
+			first = i;
+			continue;
+		}
+		found = true;
+		walk_error(r, keys[i], "duplicate key '%s', it was given in line %u before",
+			   show(keys[i]->text, word), keys[first]->line);
+	}
+	return found ? -EINVAL : 0;
+}
+
+int walk_map(struct reader *r, const struct node *n, const char *what)
+{
+	struct diag *diag;
+	char expected[96];
+
+	if (n->kind == NODE_MAP)
+		return check_duplicate_keys(r, n);
+	snprintf(expected, sizeof(expected), "%s as keys and values", what);
+	diag = walk_expected(r, n, expected);
+	if (node_is_empty(n))
+		diag_hint(diag, "write {} if it is meant to be empty");
+	return -EINVAL;
+}
+
+int walk_list(struct reader *r, const struct node *n, const char *what)
+{
+	struct diag *diag;
+	char expected[96];
+
+	if (n->kind == NODE_LIST)
+		return 0;
+	snprintf(expected, sizeof(expected), "a list of %s", what);
+	diag = walk_expected(r, n, expected);
+	if (node_is_empty(n))
+		diag_hint(diag, "write [] if it is meant to be empty");
+	else if (n->kind == NODE_SCALAR)
+		diag_hint(diag, "write it in brackets: [...]");
+	return -EINVAL;
+}
+
+void walk_unknown(struct reader *r, const struct node *key, const char *what,
+		  const char *(*name)(size_t i, void *data), void *data)
+{
+	char word[SHOW_TEXT], known[512];
+	const char *near, *one;
+	struct diag *diag;
+	size_t used = 0;
+
+	if (diags_errors(r->diags) >= HINTS_MAX) {
+		walk_error(r, key, "unknown key");
+		return;
+	}
+	for (size_t i = 0; (one = name(i, data)) && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", one);
+	diag = walk_error(r, key, "unknown key '%s', expected for %s: %s", show(key->text, word), what,
+			  known);
+	near = nearest_word(word, name, data);
+	if (near)
+		diag_hint(diag, "did you mean '%s'?", near);
+}
+
+static const char *section_key_name(size_t i, void *data)
+{
+	const struct section *s = data;
+
+	return i < s->count ? s->keys[i].name : NULL;
+}
+
+static const struct key *find_key(const struct section *s, const char *name, uint32_t *ret_i)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (streq(s->keys[i].name, name)) {
+			*ret_i = i;
+			return &s->keys[i];
+		}
+	return NULL;
+}
+
+static int read_keys(struct reader *r, const struct section *s, const struct node *n,
+		     struct draft *draft, uint32_t *ret_seen)
+{
+	bool bad = false;
+
+	for (const struct node *k = n->first; k && k->next; k = k->next->next) {
+		const struct key *key;
+		size_t before;
+		uint32_t i;
+		int err;
+
+		if (k->kind != NODE_SCALAR)
+			continue; /* the tree has complained */
+		key = find_key(s, k->text, &i);
+		before = walk_enter(r, k->text);
+		if (!key) {
+			walk_unknown(r, k, s->what, section_key_name, (void *)s);
+			bad = true;
+		} else if (!(*ret_seen & 1u << i)) { /* of duplicates the first is read */
+			*ret_seen |= 1u << i;
+			err = key->type->read(r, key, k->next, (char *)draft + key->offset);
+			if (err == 0)
+				draft->has |= 1u << i;
+			else if (err == -ENOMEM)
+				return err;
+			else
+				bad = true;
+		}
+		walk_leave(r, before);
+	}
+	return bad ? -EINVAL : 0;
+}
+
+int walk_section(struct reader *r, const struct section *s, const struct node *n, void *to)
+{
+	struct draft *draft = to;
+	uint32_t seen = 0;
+	bool bad = false;
+	int err;
+
+	draft->node = n;
+	err = walk_map(r, n, s->what);
+	if (err == -ENOMEM || n->kind != NODE_MAP)
+		return err;
+	bad |= err < 0;
+	err = read_keys(r, s, n, draft, &seen);
+	if (err == -ENOMEM)
+		return err;
+	bad |= err < 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (seen & 1u << i)
+			continue;
+		if (s->keys[i].required) {
+			walk_error(r, n, "'%s' is missing: %s", s->keys[i].name, s->keys[i].doc);
+			bad = true;
+		} else if (s->keys[i].def) {
+			err = walk_default(r, &s->keys[i], (char *)to + s->keys[i].offset);
+			if (err == -ENOMEM)
+				return err;
+		}
+	}
+	return bad ? -EINVAL : 0;
+}
+
+int walk_default(struct reader *r, const struct key *key, void *to)
+{
+	struct node n = { .text = key->def, .kind = NODE_SCALAR, .plain = 1 };
+
+	return key->type->read(r, key, &n, to);
+}

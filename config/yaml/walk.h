@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * walk: reads a tree by the tables. Unknown and duplicate keys, wrong types, missing and empty values
+ * are found here, for every section alike, and the path of each is kept at hand.
+ */
+#ifndef SWD_YAML_WALK_H
+#define SWD_YAML_WALK_H
+
+#include "config/yaml/schema.h"
+
+#define WALK_PATH 256
+
+struct reader {
+	struct arena *arena;
+	struct diags *diags;
+	char path[WALK_PATH]; /* "blocks.edge.rules[3]"; cut when it is longer */
+	size_t path_len;
+};
+
+/* Goes down the path; returns what walk_leave() takes. */
+size_t walk_enter(struct reader *r, const char *name);
+size_t walk_enter_index(struct reader *r, size_t i);
+void walk_leave(struct reader *r, size_t before);
+
+/* Adds an error at a node with the path as it is. Returns it, for a hint, or NULL. */
+struct diag *walk_error(struct reader *r, const struct node *n, const char *fmt, ...) _printf_(3, 4);
+/* "expected WHAT, found 'text'" (a list, a map, nothing). */
+struct diag *walk_expected(struct reader *r, const struct node *n, const char *what);
+
+/* Reads a map into the draft at `to`. 0, -EINVAL after errors (the rest is read), or -ENOMEM. */
+int walk_section(struct reader *r, const struct section *s, const struct node *n, void *to);
+/* Reads a text by a key's type: for defaults. */
+int walk_default(struct reader *r, const struct key *key, void *to);
+
+/*
+ * For maps without a table: checks that it is a map, not empty by mistake, and that no key is there
+ * twice. what: "a match"; how: "{}". 0, -EINVAL, -ENOMEM.
+ */
+int walk_map(struct reader *r, const struct node *n, const char *what);
+int walk_list(struct reader *r, const struct node *n, const char *what);
+/* The error for a key nobody knows. names(i): the known ones. */
+void walk_unknown(struct reader *r, const struct node *key, const char *what,
+		  const char *(*name)(size_t i, void *data), void *data);
+/* True for a scalar; else the error has been added. what: "a number from 1 to 4094". */
+bool walk_scalar(struct reader *r, const struct node *n, const char *what);
+
+/* For a text that should have been a number: what may have been meant. diag may be NULL. */
+void walk_number_hint(struct diag *diag, const char *text);
+
+#endif
