@@ -13,7 +13,7 @@
 
 struct swsim_conduit {
 	struct swsim_inst __rcu *switches[32]; /* by index in the tree */
-	int number; /* of the name */
+	int number;			       /* of the name */
 };
 
 static DEFINE_IDA(swsim_conduit_ida);
@@ -155,10 +155,7 @@ void swsim_conduit_leave(struct net_device *dev, unsigned int index)
 		RCU_INIT_POINTER(conduit->switches[index], NULL);
 }
 
-static const struct of_device_id swsim_conduit_of[] = {
-	{ .compatible = "swd,swsim-conduit" },
-	{}
-};
+static const struct of_device_id swsim_conduit_of[] = { { .compatible = "swd,swsim-conduit" }, {} };
 
 static struct platform_driver swsim_conduit_driver = {
 	.probe = swsim_conduit_probe,

@@ -20,24 +20,24 @@ struct swsim_knob {
 	int (*store)(struct swsim_inst *inst, char *text); /* the lock is held */
 };
 
-#define KNOB_U32(knob, member)                                                          \
-	static void show_##knob(struct seq_file *seq, struct swsim_inst *inst)          \
-	{                                                                               \
-		seq_printf(seq, "%u\n", inst->limits.member);                           \
-	}                                                                               \
-	static int store_##knob(struct swsim_inst *inst, char *text)                    \
-	{                                                                               \
-		return kstrtou32(text, 0, &inst->limits.member);                        \
+#define KNOB_U32(knob, member)                                                 \
+	static void show_##knob(struct seq_file *seq, struct swsim_inst *inst) \
+	{                                                                      \
+		seq_printf(seq, "%u\n", inst->limits.member);                  \
+	}                                                                      \
+	static int store_##knob(struct swsim_inst *inst, char *text)           \
+	{                                                                      \
+		return kstrtou32(text, 0, &inst->limits.member);               \
 	}
 
-#define KNOB_BOOL(knob, member)                                                         \
-	static void show_##knob(struct seq_file *seq, struct swsim_inst *inst)          \
-	{                                                                               \
-		seq_printf(seq, "%d\n", inst->limits.member);                           \
-	}                                                                               \
-	static int store_##knob(struct swsim_inst *inst, char *text)                    \
-	{                                                                               \
-		return kstrtobool(text, &inst->limits.member);                          \
+#define KNOB_BOOL(knob, member)                                                \
+	static void show_##knob(struct seq_file *seq, struct swsim_inst *inst) \
+	{                                                                      \
+		seq_printf(seq, "%d\n", inst->limits.member);                  \
+	}                                                                      \
+	static int store_##knob(struct swsim_inst *inst, char *text)           \
+	{                                                                      \
+		return kstrtobool(text, &inst->limits.member);                 \
 	}
 
 KNOB_U32(table_size, table_size)
@@ -176,10 +176,14 @@ static int store_fail_after(struct swsim_inst *inst, char *text)
 }
 
 static const char *const count_names[SWSIM_COUNTS] = {
-	[SWSIM_RX] = "rx",	     [SWSIM_TX] = "tx",
-	[SWSIM_CPU_RX] = "to_cpu",   [SWSIM_CPU_TX] = "from_cpu",
-	[SWSIM_FORWARD] = "forwarded", [SWSIM_MIRRORED] = "mirrored",
-	[SWSIM_DROP] = "dropped",    [SWSIM_LOST] = "lost",
+	[SWSIM_RX] = "rx",
+	[SWSIM_TX] = "tx",
+	[SWSIM_CPU_RX] = "to_cpu",
+	[SWSIM_CPU_TX] = "from_cpu",
+	[SWSIM_FORWARD] = "forwarded",
+	[SWSIM_MIRRORED] = "mirrored",
+	[SWSIM_DROP] = "dropped",
+	[SWSIM_LOST] = "lost",
 };
 
 static void swsim_show_counts(struct seq_file *seq, const char *name, const u64 *packets,
@@ -213,12 +217,15 @@ static void show_counters(struct seq_file *seq, struct swsim_inst *inst)
 	}
 }
 
-#define KNOB(knob) { #knob, show_##knob, store_##knob }
+#define KNOB(knob)                               \
+	{                                        \
+#knob, show_##knob, store_##knob \
+	}
 
 static const struct swsim_knob knobs[] = {
-	KNOB(table_size),     KNOB(pref_range),	    KNOB(chain_max),
-	KNOB(deny_fields),    KNOB(deny_actions),   KNOB(deny_replace),
-	KNOB(deny_equal_key), KNOB(one_callback),   KNOB(fail_next),
+	KNOB(table_size),     KNOB(pref_range),	      KNOB(chain_max),
+	KNOB(deny_fields),    KNOB(deny_actions),     KNOB(deny_replace),
+	KNOB(deny_equal_key), KNOB(one_callback),     KNOB(fail_next),
 	KNOB(fail_after),     KNOB(install_delay_ms), { "counters", show_counters, NULL },
 };
 
@@ -249,8 +256,7 @@ static int swsim_knob_open(struct inode *inode, struct file *file)
 	return single_open(file, swsim_knob_show, inode->i_private);
 }
 
-static ssize_t swsim_knob_write(struct file *file, const char __user *data, size_t len,
-				loff_t *pos)
+static ssize_t swsim_knob_write(struct file *file, const char __user *data, size_t len, loff_t *pos)
 {
 	const struct swsim_knob *knob = swsim_knob_of(file);
 	struct swsim_inst *inst = file_inode(file)->i_private;

@@ -7,7 +7,9 @@
 
 #include "swsim.h"
 
-enum { SWSIM_RESOURCE_RULES = 1 };
+enum {
+	SWSIM_RESOURCE_RULES = 1
+};
 
 static const struct devlink_ops swsim_devlink_ops = {};
 
@@ -28,8 +30,8 @@ static int swsim_resource_add(struct swsim_inst *inst)
 	err = devl_resource_register(inst->devlink, "rules", size, SWSIM_RESOURCE_RULES,
 				     DEVLINK_RESOURCE_ID_PARENT_TOP, &params);
 	if (!err)
-		devl_resource_occ_get_register(inst->devlink, SWSIM_RESOURCE_RULES,
-					       swsim_occupancy, inst);
+		devl_resource_occ_get_register(inst->devlink, SWSIM_RESOURCE_RULES, swsim_occupancy,
+					       inst);
 	return err;
 }
 

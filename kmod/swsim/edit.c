@@ -38,8 +38,8 @@ int swsim_edit_pedit(struct sk_buff *skb, const struct swsim_action *act)
 		offset = swsim_l3(skb, &proto);
 		if (offset < 0)
 			return offset;
-		if (proto != (act->pedit.base == SWSIM_BASE_IP4 ? htons(ETH_P_IP)
-								 : htons(ETH_P_IPV6)))
+		if (proto !=
+		    (act->pedit.base == SWSIM_BASE_IP4 ? htons(ETH_P_IP) : htons(ETH_P_IPV6)))
 			return 0;
 	}
 	offset += act->pedit.offset;

@@ -13,10 +13,15 @@
 
 #include "swsim.h"
 
-#define SWSIM_MAX_PORTS 4   /* that one frame passes through */
+#define SWSIM_MAX_PORTS 4 /* that one frame passes through */
 #define SWSIM_MAX_GOTO 16 /* as in software; then the frame is dropped */
 
-enum swsim_verdict { SWSIM_PASS, SWSIM_TRAPPED, SWSIM_DROPPED, SWSIM_STOLEN };
+enum swsim_verdict {
+	SWSIM_PASS,
+	SWSIM_TRAPPED,
+	SWSIM_DROPPED,
+	SWSIM_STOLEN
+};
 
 static void swsim_egress(struct swsim_port *port, struct sk_buff *skb, int depth);
 

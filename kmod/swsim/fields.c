@@ -9,8 +9,19 @@
 
 #include "swsim.h"
 
-enum swsim_print { PRINT_HEX, PRINT_DEC, PRINT_BE16, PRINT_HEX16, PRINT_MAC, PRINT_IP4, PRINT_IP6,
-		   PRINT_VID, PRINT_DEI, PRINT_PRIO, PRINT_FLAGS };
+enum swsim_print {
+	PRINT_HEX,
+	PRINT_DEC,
+	PRINT_BE16,
+	PRINT_HEX16,
+	PRINT_MAC,
+	PRINT_IP4,
+	PRINT_IP6,
+	PRINT_VID,
+	PRINT_DEI,
+	PRINT_PRIO,
+	PRINT_FLAGS
+};
 
 struct swsim_field {
 	const char *name, *denied;
@@ -19,18 +30,18 @@ struct swsim_field {
 	enum swsim_print print;
 };
 
-#define FIELD(fname, member, how)                                                       \
-	{                                                                               \
+#define FIELD(fname, member, how)                                                         \
+	{                                                                                 \
 		.name = fname, .denied = "swsim: this hardware does not match on " fname, \
-		.offset = offsetof(struct swsim_key, member),                           \
-		.size = sizeof_field(struct swsim_key, member), .print = how            \
+		.offset = offsetof(struct swsim_key, member),                             \
+		.size = sizeof_field(struct swsim_key, member), .print = how              \
 	}
-#define FIELD_ADDR(fname, member, how, type)                                            \
-	{                                                                               \
+#define FIELD_ADDR(fname, member, how, type)                                              \
+	{                                                                                 \
 		.name = fname, .denied = "swsim: this hardware does not match on " fname, \
-		.offset = offsetof(struct swsim_key, member),                           \
-		.size = sizeof_field(struct swsim_key, member), .print = how,           \
-		.addr_type = FLOW_DISSECTOR_KEY_##type##_ADDRS                          \
+		.offset = offsetof(struct swsim_key, member),                             \
+		.size = sizeof_field(struct swsim_key, member), .print = how,             \
+		.addr_type = FLOW_DISSECTOR_KEY_##type##_ADDRS                            \
 	}
 
 static const struct swsim_field fields[] = {
@@ -69,7 +80,11 @@ static const struct swsim_field fields[] = {
 };
 
 /* Two fields that are not in the key: they follow the rows above. */
-enum { FIELD_SRC_RANGE = ARRAY_SIZE(fields), FIELD_DST_RANGE, NR_FIELDS };
+enum {
+	FIELD_SRC_RANGE = ARRAY_SIZE(fields),
+	FIELD_DST_RANGE,
+	NR_FIELDS
+};
 
 static const char *const range_names[] = { "src_port_range", "dst_port_range" };
 static const char *const range_denied[] = {
@@ -146,8 +161,7 @@ u64 swsim_fields_of(const struct swsim_rule *rule)
 	u64 ret = 0;
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
-		if ((!fields[i].addr_type ||
-		     fields[i].addr_type == rule->key.control.addr_type) &&
+		if ((!fields[i].addr_type || fields[i].addr_type == rule->key.control.addr_type) &&
 		    swsim_field_masked(&fields[i], &rule->mask))
 			ret |= BIT_ULL(i);
 	if (rule->src.on)
@@ -332,10 +346,10 @@ void swsim_rule_print(struct seq_file *seq, struct swsim_rule *rule)
 	seq_printf(seq, " : packets %lld bytes %lld drops %lld :",
 		   (long long)atomic64_read(&rule->packets), (long long)atomic64_read(&rule->bytes),
 		   (long long)atomic64_read(&rule->drops));
-	list_for_each_entry(entry, &rule->entries, peer) {
+	list_for_each_entry (entry, &rule->entries, peer) {
 		const struct swsim_port *port;
 
-		list_for_each_entry(port, &entry->set->ports, set_node[entry->set->dir])
+		list_for_each_entry (port, &entry->set->ports, set_node[entry->set->dir])
 			seq_printf(seq, " %s/%s", port->name,
 				   entry->set->dir == SWSIM_INGRESS ? "ingress" : "egress");
 	}

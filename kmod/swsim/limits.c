@@ -52,8 +52,9 @@ int swsim_limits_check(struct swsim_ruleset *set, const struct swsim_rule *rule,
 		return swsim_refuse(extack, -EOPNOTSUPP,
 				    "swsim: this hardware cannot replace a rule in place");
 	if (limits->deny_equal_key && swsim_set_has_equal(set, rule, false))
-		return swsim_refuse(extack, -EEXIST,
-				    "swsim: this hardware has a rule with this key and other actions");
+		return swsim_refuse(
+			extack, -EEXIST,
+			"swsim: this hardware has a rule with this key and other actions");
 	if (counted && set->inst->nrules >= limits->table_size)
 		return swsim_refuse(extack, -ENOSPC, "swsim: the table is full");
 	return 0;

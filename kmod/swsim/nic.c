@@ -17,11 +17,13 @@ struct swsim_nic {
 	struct swsim_port *port; /* holds a reference */
 };
 
-static struct {
+struct swsim_nic_unit {
 	struct platform_device *parent;
 	struct swsim_inst *inst;
 	struct net_device *dev;
-} *nics;
+};
+
+static struct swsim_nic_unit *nics;
 static unsigned int nr_nics;
 
 static LIST_HEAD(swsim_block_cbs);
@@ -144,7 +146,7 @@ static bool swsim_set_offloads(const struct swsim_ruleset *set)
 {
 	const struct swsim_port *port;
 
-	list_for_each_entry(port, &set->ports, set_node[set->dir]) {
+	list_for_each_entry (port, &set->ports, set_node[set->dir]) {
 		const struct net_device *dev = rtnl_dereference(port->dev);
 
 		if (dev && !tc_can_offload(dev))
@@ -183,14 +185,13 @@ static void swsim_nic_block_release(void *priv)
 	struct swsim_ruleset *set = priv;
 	struct swsim_port *port, *next;
 
-	list_for_each_entry_safe(port, next, &set->ports, set_node[set->dir])
+	list_for_each_entry_safe (port, next, &set->ports, set_node[set->dir])
 		swsim_set_detach(port, set->dir);
 	synchronize_net();
 	swsim_set_free(set);
 }
 
-static int swsim_nic_bind(struct swsim_port *port, struct flow_block_offload *f,
-			  enum swsim_dir dir)
+static int swsim_nic_bind(struct swsim_port *port, struct flow_block_offload *f, enum swsim_dir dir)
 {
 	bool chip = swsim_one_callback();
 	void *ident = chip ? (void *)&swsim_chip[dir] : (void *)&port->set[dir];

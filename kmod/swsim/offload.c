@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's requests for one ruleset: install, remove and count, for flower and matchall, whether
- * they came through a flow block (nic.c) or through DSA (dsa.c). rtnl is held throughout.
+ * The kernel's requests for one ruleset: install, remove and count, for flower and matchall,
+ * whether they came through a flow block (nic.c) or through DSA (dsa.c). rtnl is held throughout.
  */
 #include <linux/delay.h>
 
@@ -25,7 +25,7 @@ static void swsim_forget(struct swsim_rule *rule)
 	struct swsim_entry *entry, *next;
 	bool last = false;
 
-	list_for_each_entry_safe(entry, next, &rule->entries, peer) {
+	list_for_each_entry_safe (entry, next, &rule->entries, peer) {
 		last = list_is_singular(&rule->entries);
 		swsim_entry_del(entry);
 		if (last)

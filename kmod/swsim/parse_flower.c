@@ -13,10 +13,10 @@ struct swsim_copy {
 	u16 offset, size;
 };
 
-#define COPY(kid, member)                                                               \
-	{                                                                               \
+#define COPY(kid, member)                                                                     \
+	{                                                                                     \
 		.id = FLOW_DISSECTOR_KEY_##kid, .offset = offsetof(struct swsim_key, member), \
-		.size = sizeof_field(struct swsim_key, member)                          \
+		.size = sizeof_field(struct swsim_key, member)                                \
 	}
 
 static const struct swsim_copy copies[] = {

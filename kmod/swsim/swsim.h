@@ -30,7 +30,11 @@
 
 #include "compat.h"
 
-enum swsim_dir { SWSIM_INGRESS, SWSIM_EGRESS, SWSIM_DIRS };
+enum swsim_dir {
+	SWSIM_INGRESS,
+	SWSIM_EGRESS,
+	SWSIM_DIRS
+};
 
 /*
  * What a rule can match on, and what a frame is dissected into. These are the structs of the
@@ -79,7 +83,11 @@ enum swsim_act_id {
 };
 
 /* Which header the offset of a pedit counts from. */
-enum swsim_base { SWSIM_BASE_ETH, SWSIM_BASE_IP4, SWSIM_BASE_IP6 };
+enum swsim_base {
+	SWSIM_BASE_ETH,
+	SWSIM_BASE_IP4,
+	SWSIM_BASE_IP6
+};
 
 struct swsim_action {
 	enum swsim_act_id id;
@@ -112,16 +120,16 @@ struct swsim_rule {
 	struct swsim_key key, mask; /* the key is masked already */
 	struct swsim_range src, dst;
 	atomic64_t packets, bytes, drops;
-	unsigned long lastused;			       /* jiffies */
-	u64 told_packets, told_bytes, told_drops;      /* what the kernel was told */
+	unsigned long lastused;			  /* jiffies */
+	u64 told_packets, told_bytes, told_drops; /* what the kernel was told */
 	struct rcu_head rcu;
 	unsigned int nactions;
 	struct swsim_action actions[];
 };
 
 struct swsim_group {
-	struct list_head node; /* in swsim_chain.groups, ascending by pref, then by age */
-	struct rb_node rb;     /* in swsim_chain.tree, same order */
+	struct list_head node;	 /* in swsim_chain.groups, ascending by pref, then by age */
+	struct rb_node rb;	 /* in swsim_chain.tree, same order */
 	struct list_head ranged; /* of swsim_entry.ranged: when the rules have port ranges */
 	struct swsim_key mask;
 	bool src_range, dst_range;
@@ -167,14 +175,14 @@ struct swsim_ruleset {
 
 /* Counters of a port; frames and bytes without the frame check sequence. */
 enum swsim_count {
-	SWSIM_RX,      /* came from the wire */
-	SWSIM_TX,      /* went out on the wire */
-	SWSIM_CPU_RX,  /* handed to the kernel */
-	SWSIM_CPU_TX,  /* given by the kernel */
-	SWSIM_FORWARD, /* came from the wire and were redirected by a rule */
-	SWSIM_MIRRORED,/* copies made by a rule */
-	SWSIM_DROP,    /* dropped by a rule or a policer */
-	SWSIM_LOST,    /* nobody could take them: no carrier, port down, queue full */
+	SWSIM_RX,	/* came from the wire */
+	SWSIM_TX,	/* went out on the wire */
+	SWSIM_CPU_RX,	/* handed to the kernel */
+	SWSIM_CPU_TX,	/* given by the kernel */
+	SWSIM_FORWARD,	/* came from the wire and were redirected by a rule */
+	SWSIM_MIRRORED, /* copies made by a rule */
+	SWSIM_DROP,	/* dropped by a rule or a policer */
+	SWSIM_LOST,	/* nobody could take them: no carrier, port down, queue full */
 	SWSIM_COUNTS
 };
 
@@ -326,7 +334,7 @@ u64 swsim_fields_by_name(const char *name); /* 0: no such field */
 u64 swsim_fields_of(const struct swsim_rule *rule);
 void swsim_fields_print(struct seq_file *seq, u64 fields);
 const char *swsim_fields_denied(u64 fields); /* the sentence for the first of them */
-int swsim_act_by_name(const char *name); /* -EINVAL: no such action */
+int swsim_act_by_name(const char *name);     /* -EINVAL: no such action */
 const char *swsim_act_name(enum swsim_act_id id);
 const char *swsim_act_denied(enum swsim_act_id id);
 void swsim_rule_print(struct seq_file *seq, struct swsim_rule *rule);
@@ -347,7 +355,7 @@ int swsim_flower(struct swsim_ruleset *set, struct flow_cls_offload *cls);
 int swsim_matchall(struct swsim_ruleset *set, struct tc_cls_matchall_offload *cls);
 
 /* exec.c */
-void swsim_rx(struct swsim_port *port, struct sk_buff *skb);	  /* from the wire */
+void swsim_rx(struct swsim_port *port, struct sk_buff *skb);	 /* from the wire */
 void swsim_cpu_tx(struct swsim_port *port, struct sk_buff *skb); /* from the kernel */
 
 /* edit.c: data at the MAC header; -errno: the frame is to be dropped, but still the caller's */
