@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The door, its changing half. Requests go out many in one send, in order; what must be known before a
+ * later one can be written (the number of a device that an earlier one makes) ends a batch early.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+#include "daemon/kernel/room.h"
+
+struct batch {
+	struct kernel *k;
+	struct rtnl_call calls[RTNL_BATCH];
+	size_t n, bytes;
+};
+
+static const struct object *subject(const struct kernel_request *r)
+{
+	return r->wanted ? r->wanted : r->found;
+}
+
+/* ---- answers ---- */
+
+static void echo(struct rtnl_call *call, const struct nlmsghdr *h, void *data)
+{
+	struct kernel_request *r = call->data;
+
+	if (!r->echo && r->op != KERNEL_REMOVE)
+		kernel_parse(data, h, &r->echo);
+}
+
+/* The kernel may have had no room for the echo; then it is asked. */
+static void complete_echo(struct kernel *k, struct kernel_request *r)
+{
+	bool wanted = r->wanted &&
+		      (r->wanted->kind == KIND_FILTER || r->wanted->kind == KIND_QDISC);
+
+	if (wanted && !r->echo && r->op != KERNEL_REMOVE)
+		kernel_get(k, r->wanted, &r->echo);
+}
+
+/* True if a refused removal only says that there was nothing left to remove. */
+static bool was_gone(struct kernel *k, const struct kernel_request *r)
+{
+	_cleanup_object_ struct object *there = NULL;
+
+	switch (r->error) {
+	case -ENOENT:
+	case -ENODEV:
+	case -EADDRNOTAVAIL:
+		return true;
+	case -EINVAL: /* of many meanings, "no such block" among them */
+		return kernel_get(k, r->found, &there) == -ENOENT;
+	}
+	return false;
+}
+
+static void settle_call(struct kernel *k, struct rtnl_call *call)
+{
+	struct kernel_request *r = call->data;
+
+	nlmsg_free(call->msg);
+	r->error = call->error;
+	r->words = call->words;
+	if (!call->sent) {
+		r->outcome = KERNEL_NOT_SENT;
+	} else if (!call->answered) {
+		r->outcome = KERNEL_UNKNOWN;
+		r->error = -ETIMEDOUT;
+	} else if (call->error == 0) {
+		r->outcome = KERNEL_DONE;
+		complete_echo(k, r);
+	} else {
+		r->outcome = KERNEL_REFUSED;
+		if (r->op == KERNEL_REMOVE && was_gone(k, r)) {
+			r->outcome = KERNEL_DONE;
+			r->error = -ENOENT;
+		}
+	}
+}
+
+static int batch_send(struct batch *b)
+{
+	int r = rtnl_exchange(b->k->request, b->calls, b->n, echo, b->k);
+
+	for (size_t i = 0; i < b->n; i++)
+		settle_call(b->k, &b->calls[i]);
+	/* A device may be there now that was not, or have another number. */
+	devices_doubt(b->k->devices);
+	b->n = 0;
+	b->bytes = 0;
+	return r;
+}
+
+/* ---- requests ---- */
+
+struct put_of {
+	const struct codec *codec;
+	const struct kernel_request *r;
+	const struct codec_names *names;
+};
+
+static int put_request(struct nl_msg *m, void *data)
+{
+	const struct put_of *p = data;
+
+	return p->codec->put(m, p->r->op, p->r->wanted, p->r->found, p->names);
+}
+
+static bool wants_offload(const struct kernel_request *r)
+{
+	const struct port *w = (const struct port *)r->wanted;
+	const struct port *f = (const struct port *)r->found;
+
+	if (r->op != KERNEL_CHANGE || !w || w->obj.kind != KIND_PORT || !(w->has & PORT_HAS_TC_OFFLOAD))
+		return false;
+	return !f || !(f->has & PORT_HAS_TC_OFFLOAD) || f->tc_offload != w->tc_offload;
+}
+
+/* False: the request is over. */
+static bool set_offload(struct batch *b, struct kernel_request *r)
+{
+	const struct port *w = (const struct port *)r->wanted;
+
+	r->error = facts_set_offload(b->k->facts, w->name, w->tc_offload != 0);
+	r->outcome = r->error < 0 ? KERNEL_REFUSED : KERNEL_DONE;
+	return r->error == 0;
+}
+
+static bool complete(const struct kernel_request *r)
+{
+	switch (r->op) {
+	case KERNEL_ADD:
+	case KERNEL_CHANGE:
+		return r->wanted != NULL;
+	case KERNEL_REMOVE:
+		return r->found != NULL;
+	}
+	return false;
+}
+
+static int batch_add(struct batch *b, struct kernel_request *r)
+{
+	struct put_of put = { NULL, r, &b->k->names };
+	struct nl_msg *m = NULL;
+	size_t size;
+	int failed = 0, e;
+
+	r->outcome = KERNEL_NOT_SENT;
+	r->error = -EINVAL;
+	if (!complete(r))
+		return 0;
+	r->error = -EOPNOTSUPP;
+	put.codec = codec_of((enum kind)subject(r)->kind);
+	if (!put.codec)
+		return 0;
+	if (wants_offload(r)) {
+		failed = batch_send(b);
+		if (failed < 0 || !set_offload(b, r))
+			return failed;
+	}
+	e = kernel_message(put_request, &put, &m);
+	if (e == -ENODEV && b->n > 0) {
+		failed = batch_send(b);
+		e = kernel_message(put_request, &put, &m);
+	}
+	r->error = e == -ENODATA ? 0 : e;
+	if (e == -ENODATA)
+		r->outcome = KERNEL_DONE;
+	else if (e == -ENODEV && r->op == KERNEL_REMOVE) {
+		/* What hung on a device that is gone is gone with it. */
+		r->outcome = KERNEL_DONE;
+		r->error = -ENOENT;
+	}
+	if (e < 0)
+		return failed;
+	size = nlmsg_hdr(m)->nlmsg_len;
+	if (failed == 0 && b->n > 0 && b->bytes + size > RTNL_BATCH_BYTES)
+		failed = batch_send(b);
+	b->calls[b->n++] = (struct rtnl_call){ .msg = m, .data = r };
+	b->bytes += size;
+	if (failed == 0 && b->n >= b->k->request->batch)
+		failed = batch_send(b);
+	return failed;
+}
+
+int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
+{
+	struct batch b = { .k = k };
+	int r = 0;
+
+	devices_doubt(k->devices);
+	for (size_t i = 0; i < n; i++) {
+		kernel_request_clear(&list[i]);
+		list[i].outcome = KERNEL_NOT_SENT;
+		list[i].error = -ECANCELED;
+	}
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = batch_add(&b, &list[i]);
+	if (r < 0) {
+		/* The socket failed: what is left in the batch does not go out. */
+		for (size_t i = 0; i < b.n; i++)
+			settle_call(k, &b.calls[i]);
+		return r;
+	}
+	return batch_send(&b);
+}
+
+void kernel_request_clear(struct kernel_request *r)
+{
+	free(take(r->words));
+	object_unref(take(r->echo));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * room: the inside of struct kernel, for the files that make up kernel.h: kernel.c (open, read),
+ * execute.c (change) and events.c (news).
+ */
+#ifndef SWD_KERNEL_ROOM_H
+#define SWD_KERNEL_ROOM_H
+
+#include "daemon/kernel/codec.h"
+#include "daemon/kernel/devices.h"
+#include "daemon/kernel/facts.h"
+#include "daemon/kernel/genl.h"
+#include "daemon/kernel/kernel.h"
+#include "daemon/kernel/rtnl.h"
+
+struct kernel {
+	struct rtnl *request; /* what changes something: the port id by which our own events are known */
+	struct rtnl *query;   /* dumps and gets */
+	struct rtnl *events;
+	struct bypass_genl *bypass; /* NULL: not this kernel */
+	struct devices *devices;
+	struct facts *facts;
+	struct codec_names names;
+	char name[IFNAMSIZ];  /* of a device the table does not have yet */
+	uint64_t event_count;
+};
+
+/* Parses and completes an object; *ret NULL: none of ours. 0 or -errno. */
+int kernel_parse(struct kernel *k, const struct nlmsghdr *h, struct object **ret);
+/*
+ * Writes a message that `put` fills, in a buffer that is large enough. 0, or put's error. The caller
+ * frees it.
+ */
+int kernel_message(int (*put)(struct nl_msg *m, void *data), void *data, struct nl_msg **ret);
+
+static inline void nl_msg_freep(struct nl_msg **m)
+{
+	if (*m)
+		nlmsg_free(*m);
+}
+
+#endif
