@@ -14,6 +14,8 @@
 #include <linux/tc_act/tc_csum.h>
 #include <stdio.h>
 
+#include "daemon/kernel/settle.h"
+
 #define TAG_Q 0x8100
 
 /* The tags a frame is known to carry at some point of the list, outer first. */
@@ -124,6 +126,19 @@ static int lower_one(struct lowering *l, struct action *a)
 	return 0;
 }
 
+/* What the kernel can't keep as it is said is rounded here, so that the echo is what was wanted. */
+static int settle(struct lowering *l, struct action *a)
+{
+	switch (action_settle(a, l->tags.count ? l->tags.list[0] : 0)) {
+	case 0:
+		return 0;
+	case -ERANGE:
+		return refuse(l, "the kernel can't hold so large a burst at this rate",
+			      "it takes at most 274 seconds' worth");
+	}
+	return refuse(l, "the kernel can't hold this action", NULL);
+}
+
 int lower(const struct rule *r, const struct block *b, const struct variant *v, uint32_t flags,
 	  struct diags *d, struct action ret[LOWERED_MAX], size_t *ret_count)
 {
@@ -141,6 +156,8 @@ int lower(const struct rule *r, const struct block *b, const struct variant *v, 
 
 		*a = rule_actions(r)[i];
 		err = lower_one(&l, a);
+		if (err == 0)
+			err = settle(&l, a);
 		if (err < 0)
 			return err;
 		/* pedit changes bytes and no checksum; IPv6 has none in its header. */

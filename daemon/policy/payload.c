@@ -73,6 +73,7 @@ struct finding {
 	uint8_t says;     /* 0: nothing yet */
 	const char *who;  /* the field, action or key that narrowed it last */
 	struct payload *payload;
+	char ethertype[32]; /* "ethertype: arp" */
 };
 
 _printf_(3, 4) static int refuse(const struct finding *f, const char *part, const char *fmt, ...)
@@ -101,23 +102,27 @@ static int narrow(struct finding *f, uint8_t needs, const char *who)
 
 static int read_ethertype(struct finding *f)
 {
+	char name[16];
+
+	ethertype_print(f->rule->ethertype, name);
+	snprintf(f->ethertype, sizeof(f->ethertype), "ethertype: %s", name);
 	switch (f->rule->ethertype) {
 	case 0:
 	case ETHERTYPE_ALL:
 		return 0;
 	case ETHERTYPE_IP:
-		return narrow(f, SAYS_IPV4, "ethertype: ip");
+		return narrow(f, SAYS_IPV4, f->ethertype);
 	case ETHERTYPE_IPV6:
-		return narrow(f, SAYS_IPV6, "ethertype: ipv6");
+		return narrow(f, SAYS_IPV6, f->ethertype);
 	case ETHERTYPE_ARP:
 	case ETHERTYPE_REVARP: /* flower reads the same keys for both */
-		return narrow(f, SAYS_ARP, "ethertype");
+		return narrow(f, SAYS_ARP, f->ethertype);
 	case ETHERTYPE_VLAN:
 	case 0x88a8:
 		f->payload->outer_tag = f->rule->ethertype;
 		return 0;
 	}
-	return narrow(f, SAYS_OTHER, "ethertype");
+	return narrow(f, SAYS_OTHER, f->ethertype);
 }
 
 static int read_fields(struct finding *f)
