@@ -108,7 +108,23 @@ static int stage_unit_files(const char *self, const char *job_path, const char *
 	return file_copy(job_path, to, 0600);
 }
 
-static int write_units(void)
+/* A link to nothing, which masks a unit, or a file of settings, of the tree below. */
+static int write_masks(const struct job *job)
+{
+	char dir[512];
+
+	for (int i = 0; i < job->masks.n; i++) {
+		const char *path = job->masks.at[i], *slash = strrchr(path, '/');
+
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+		if ((mkdir(dir, 0755) < 0 && errno != EEXIST) ||
+		    (symlink("/dev/null", path) < 0 && errno != EEXIST))
+			return -errno;
+	}
+	return 0;
+}
+
+static int write_units(const struct job *job)
 {
 	static const char target[] = "[Unit]\n"
 				     "Description=The lab's command and what it needs\n"
@@ -120,7 +136,7 @@ static int write_units(void)
 				      "Description=The lab's command\n"
 				      "After=multi-user.target\n"
 				      "[Service]\n"
-				      "Type=oneshot\n"
+				      "Type=exec\n"
 				      "ExecStart=" UNIT_INIT " --unit\n"
 				      "TimeoutStartSec=infinity\n";
 	int r;
@@ -129,17 +145,19 @@ static int write_units(void)
 	    (mkdir(UNIT_DIR, 0755) < 0 && errno != EEXIST))
 		return -errno;
 	r = file_write(UNIT_DIR "/lab.target", target);
-	return r ? r : file_write(UNIT_DIR "/lab-command.service", service);
+	if (!r)
+		r = file_write(UNIT_DIR "/lab-command.service", service);
+	return r ? r : write_masks(job);
 }
 
-static int become_systemd(void)
+static int become_systemd(const struct job *job)
 {
 	char *const argv[] = { "/lib/systemd/systemd", "--unit=lab.target", "--show-status=false",
 			       NULL };
 	char *const envp[] = { NULL };
 	int r;
 
-	r = write_units();
+	r = write_units(job);
 	if (r)
 		return r;
 	execve(argv[0], argv, envp);
@@ -212,7 +230,7 @@ int main(int argc, char **argv)
 		run_and_end(&job);
 	r = stage_unit_files("/dev/lab/init", "/dev/lab/job", "/run/lab");
 	if (!r)
-		r = become_systemd();
+		r = become_systemd(&job);
 	root_complain("cannot start", "systemd", r);
 	power_off();
 }

@@ -36,6 +36,7 @@ static int job_set(struct job *job, const char *key, const char *value)
 	} lists[] = {
 		{ "arg", &job->args },
 		{ "env", &job->env },
+		{ "mask", &job->masks },
 		{ "see", &job->see },
 		{ "share", &job->share },
 	};

@@ -33,6 +33,7 @@ struct job {
 	const char *rows, *columns;
 	bool leaks; /* scan with kmemleak before the end */
 	struct job_list args, env;
+	struct job_list masks; /* paths below /run that become links to nothing, for systemd */
 	struct job_list see;   /* directories under /tmp or /run that stay visible */
 	struct job_list share; /* directories of the host that the guest may write */
 };

@@ -10,6 +10,20 @@ from .paths import LabError
 # Directories of the guest that are fresh, so that what the host has there must be named to be seen.
 FRESH = ("/tmp", "/run")
 
+# Under systemd: what waits for hardware, tends a disk or a login, and only makes the boot long.
+MASKED_UNITS = (
+    "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",
+    "e2scrub_reap.service", "fstrim.timer", "getty.target", "kmod-static-nodes.service",
+    "modprobe@configfs.service", "modprobe@dm_mod.service", "modprobe@drm.service",
+    "modprobe@efi_pstore.service", "modprobe@fuse.service", "modprobe@loop.service",
+    "systemd-logind.service", "systemd-machine-id-commit.service",
+    "systemd-networkd-wait-online.service", "systemd-random-seed.service",
+    "systemd-timesyncd.service", "systemd-tmpfiles-clean.timer", "systemd-update-utmp.service",
+    "systemd-update-utmp-runlevel.service", "systemd-user-sessions.service",
+)
+# The lab's kernels are built small and take no PID above 32768.
+MASKED_SETTINGS = ("50-pid-max.conf",)
+
 
 @dataclass
 class Job:
@@ -56,6 +70,9 @@ def write(job: Job, devices: dict, share_fs: str, path: Path):
     """Writes the job's file; DEVICES are the guest's names for out, err and ctl."""
     lines = [("mode", job.mode), ("share-fs", share_fs), ("root", job.root), ("cwd", job.cwd.resolve()),
              ("leaks", int(job.leaks))]
+    if job.mode == "systemd":
+        lines += [("mask", f"/run/systemd/system/{unit}") for unit in MASKED_UNITS]
+        lines += [("mask", f"/run/sysctl.d/{name}") for name in MASKED_SETTINGS]
     lines += [(name, device) for name, device in devices.items() if device]
     if job.modules:
         lines.append(("modules", job.modules))

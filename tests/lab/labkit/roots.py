@@ -64,9 +64,5 @@ def build(suite: str, extra: list) -> Path:
         progress.run(f"debootstrap {suite}",
                      ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite,
                       work / "tree", mirror()], log, env=_environment())
-        # Nothing in a guest waits for these, and each is a minute of a slow boot.
-        for unit in ("systemd-networkd-wait-online.service", "apt-daily.timer", "apt-daily-upgrade.timer",
-                     "systemd-timesyncd.service", "getty.target", "fstrim.timer", "e2scrub_all.timer"):
-            (work / "tree/etc/systemd/system" / unit).symlink_to("/dev/null")
 
     return cache.get("root", suite, cache.key_of(suite, packages, mirror()), make) / "tree"
