@@ -21,14 +21,16 @@ static const struct key vlan_keys[] = {
 		.doc = "the VLAN id, 1 to 4094",
 	},
 	[VLAN_ACTION_PRIO] = {
-		.name = "prio", .type = &value_uint, .offset = offsetof(struct draft_vlan_action, prio),
+		.name = "prio", .type = &value_uint,
+		.offset = offsetof(struct draft_vlan_action, prio),
 		.min = 0, .max = 7,
 		.doc = "the priority in the tag",
 	},
 	[VLAN_ACTION_PROTOCOL] = {
 		.name = "protocol", .type = &value_protocol,
 		.offset = offsetof(struct draft_vlan_action, protocol),
-		.doc = "802.1q or 802.1ad; if not said, push takes 802.1q and modify keeps what is there",
+		.doc = "802.1q or 802.1ad; if not said, push takes 802.1q and modify keeps what "
+		       "is there",
 	},
 };
 
@@ -42,7 +44,8 @@ static const struct key police_keys[] = {
 		.doc = "what passes, in bits per second, like 10mbit",
 	},
 	[POLICE_BURST] = {
-		.name = "burst", .type = &value_size, .offset = offsetof(struct draft_police, burst),
+		.name = "burst", .type = &value_size,
+		.offset = offsetof(struct draft_police, burst),
 		.required = true, .min = 1, .max = UINT32_MAX,
 		.doc = "bytes that may pass at once, like 64k",
 	},
@@ -63,12 +66,14 @@ static const struct key sample_keys[] = {
 		.doc = "one frame of so many is sampled",
 	},
 	[SAMPLE_GROUP] = {
-		.name = "group", .type = &value_uint, .offset = offsetof(struct draft_sample, group),
+		.name = "group", .type = &value_uint,
+		.offset = offsetof(struct draft_sample, group),
 		.required = true, .min = 0, .max = UINT32_MAX,
 		.doc = "the psample group that gets the samples",
 	},
 	[SAMPLE_TRUNCATE] = {
-		.name = "truncate", .type = &value_uint, .offset = offsetof(struct draft_sample, truncate),
+		.name = "truncate", .type = &value_uint,
+		.offset = offsetof(struct draft_sample, truncate),
 		.min = 1, .max = UINT32_MAX,
 		.doc = "samples are cut to so many bytes",
 	},
@@ -177,10 +182,12 @@ static int read_police(struct reader *r, const struct node *n, struct action *a)
 	if (err < 0)
 		return err;
 	if (police.burst / (police.rate / 8) >= BURST_SECONDS_MAX) {
-		walk_error(r, n,
-			   "a burst of %u bytes takes %llu seconds at that rate, expected less than %d",
-			   police.burst, (unsigned long long)(police.burst / (police.rate / 8)),
-			   BURST_SECONDS_MAX);
+		walk_error(
+			r, n,
+			"a burst of %u bytes takes %llu seconds at that rate, expected less than "
+			"%d",
+			police.burst, (unsigned long long)(police.burst / (police.rate / 8)),
+			BURST_SECONDS_MAX);
 		return -EINVAL;
 	}
 	a->police.rate_bit = police.rate;
@@ -292,12 +299,12 @@ void action_print_argument(struct printer *p, const struct action *a)
 		return;
 	case ACTION_POLICE:
 		print_flow(p, &schema_police,
-			   &(struct draft_police){
-				   .draft.has = 1u << POLICE_RATE | 1u << POLICE_BURST |
-						(a->police.mtu ? 1u << POLICE_MTU : 0),
-				   .rate = a->police.rate_bit,
-				   .burst = a->police.burst,
-				   .mtu = a->police.mtu });
+			   &(struct draft_police){ .draft.has =
+							   1u << POLICE_RATE | 1u << POLICE_BURST |
+							   (a->police.mtu ? 1u << POLICE_MTU : 0),
+						   .rate = a->police.rate_bit,
+						   .burst = a->police.burst,
+						   .mtu = a->police.mtu });
 		return;
 	case ACTION_SAMPLE:
 		print_flow(p, &schema_sample,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * build: a draft without errors becomes objects in a state. What the file gives by default is set here
- * as if it had been said; what it leaves open (a port's mtu) stays open.
+ * build: a draft without errors becomes objects in a state. What the file gives by default is set
+ * here as if it had been said; what it leaves open (a port's mtu) stays open.
  */
 #include "config/yaml/build.h"
 
@@ -125,7 +125,8 @@ static int by_rule_name(const void *a, const void *b)
 /* In the order in which the state keeps them: then each is an append. */
 static int build_rules(struct config *c, const struct draft_block *b)
 {
-	_cleanup_free_ const struct draft_rule **sorted = calloc(b->rules.count + 1, sizeof(*sorted));
+	_cleanup_free_ const struct draft_rule **sorted =
+		calloc(b->rules.count + 1, sizeof(*sorted));
 	const struct draft_rule *first = b->rules.at, *rule;
 	size_t n = 0;
 

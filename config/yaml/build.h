@@ -10,8 +10,8 @@
 #include "config/yaml/draft.h"
 
 /*
- * Makes the objects of a draft without errors. The config's name for messages is `file`. 0 and *ret (a
- * reference), -EEXIST if two objects have one key (check_all() finds that before), or -ENOMEM.
+ * Makes the objects of a draft without errors. The config's name for messages is `file`. 0 and *ret
+ * (a reference), -EEXIST if two objects have one key (check_all() finds that before), or -ENOMEM.
  */
 int config_from_draft(const struct draft_root *root, const char *file, struct config **ret);
 

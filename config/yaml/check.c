@@ -8,8 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct diag *check_add_rule(const struct checker *c, enum diag_level level, const struct draft_block *b,
-			    const struct draft_rule *r, struct origin at, const char *fmt, ...)
+struct diag *check_add_rule(const struct checker *c, enum diag_level level,
+			    const struct draft_block *b, const struct draft_rule *r,
+			    struct origin at, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[128], word[SHOW_TEXT];

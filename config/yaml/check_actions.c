@@ -11,20 +11,22 @@ static const char *name_of(const struct draft_rule *r, size_t i)
 	return action_name((enum action_kind)r->actions.list[i].kind);
 }
 
-static void check_final(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)
+static void check_final(const struct checker *c, const struct draft_block *b,
+			const struct draft_rule *r)
 {
 	for (size_t i = 0; i + 1 < r->actions.count; i++) {
 		if (!action_is_final((enum action_kind)r->actions.list[i].kind))
 			continue;
 		check_add_rule(c, DIAG_ERROR, b, r, action_at(&r->actions, i + 1),
-			       "%s comes after %s, which ends the list, expected %s last", name_of(r, i + 1),
-			       name_of(r, i), name_of(r, i));
+			       "%s comes after %s, which ends the list, expected %s last",
+			       name_of(r, i + 1), name_of(r, i), name_of(r, i));
 		return;
 	}
 }
 
 /* How many tags there surely are, as actions add and take them. */
-static void check_tags(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)
+static void check_tags(const struct checker *c, const struct draft_block *b,
+		       const struct draft_rule *r)
 {
 	enum tagging tagging = draft_tagging(b, r);
 	bool inner = match_has(draft_match_view(&r->match), FIELD_CVLAN) ||
@@ -41,19 +43,23 @@ static void check_tags(const struct checker *c, const struct draft_block *b, con
 		if (kind != ACTION_VLAN_POP && kind != ACTION_VLAN_MODIFY)
 			continue;
 		if (tags == 0 && tagging == TAGGING_ANY) {
-			check_add_rule(c, DIAG_WARNING, b, r, action_at(&r->actions, i),
-				       "%s does nothing to frames that have no tag, and the rule is for those too, "
-				       "expected %s in its match",
-				       name_of(r, i), field_row(FIELD_VLAN)->name);
+			check_add_rule(
+				c, DIAG_WARNING, b, r, action_at(&r->actions, i),
+				"%s does nothing to frames that have no tag, and the rule is for "
+				"those too, expected %s in its match",
+				name_of(r, i), field_row(FIELD_VLAN)->name);
 			return;
 		}
 		if (tags == 0) {
-			check_add_rule(c, DIAG_ERROR, b, r, action_at(&r->actions, i),
-				       tagging == TAGGING_VLAN ?
-					       "%s finds no tag left that the match is sure of, expected %s in it" :
-					       "%s on frames that have no tag, expected %s in the match",
-				       name_of(r, i),
-				       field_row(tagging == TAGGING_VLAN ? FIELD_CVLAN : FIELD_VLAN)->name);
+			check_add_rule(
+				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				tagging == TAGGING_VLAN
+					? "%s finds no tag left that the match is sure of, "
+					  "expected %s in it"
+					: "%s on frames that have no tag, expected %s in the match",
+				name_of(r, i),
+				field_row(tagging == TAGGING_VLAN ? FIELD_CVLAN : FIELD_VLAN)
+					->name);
 			return;
 		}
 		if (kind == ACTION_VLAN_POP)
@@ -61,22 +67,26 @@ static void check_tags(const struct checker *c, const struct draft_block *b, con
 	}
 }
 
-static void check_dec_ttl(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)
+static void check_dec_ttl(const struct checker *c, const struct draft_block *b,
+			  const struct draft_rule *r)
 {
 	if (!HAS(r, RULE_MATCH) || match_is_ip(&r->match))
 		return;
 	for (size_t i = 0; i < r->actions.count; i++)
 		if (r->actions.list[i].kind == ACTION_DEC_TTL)
-			check_add_rule(c, DIAG_ERROR, b, r, action_at(&r->actions, i),
-				       "%s needs an IP packet, expected a match on one; this rule is for %s",
-				       name_of(r, i), match_protocol(&r->match));
+			check_add_rule(
+				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				"%s needs an IP packet, expected a match on one; this rule is for "
+				"%s",
+				name_of(r, i), match_protocol(&r->match));
 }
 
 /*
- * Software has no trap: sch_handle_ingress() frees the frame on TC_ACT_TRAP (net/core/dev.c, 6.1 and
- * 6.12). A rule that software sees as well would eat what hardware handed up.
+ * Software has no trap: sch_handle_ingress() frees the frame on TC_ACT_TRAP (net/core/dev.c, 6.1
+ * and 6.12). A rule that software sees as well would eat what hardware handed up.
  */
-static void check_trap(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)
+static void check_trap(const struct checker *c, const struct draft_block *b,
+		       const struct draft_rule *r)
 {
 	enum offload offload = draft_offload(b, r);
 	struct diag *diag;
@@ -86,10 +96,11 @@ static void check_trap(const struct checker *c, const struct draft_block *b, con
 	for (size_t i = 0; i < r->actions.count; i++) {
 		if (r->actions.list[i].kind != ACTION_TRAP)
 			continue;
-		diag = check_add_rule(c, DIAG_ERROR, b, r, action_at(&r->actions, i),
-				      "trap is for hardware alone, in software it loses the frame, expected "
-				      "offload: required and not %s",
-				      offload_name(offload));
+		diag = check_add_rule(
+			c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+			"trap is for hardware alone, in software it loses the frame, expected "
+			"offload: required and not %s",
+			offload_name(offload));
 		diag_hint(diag, "in software, pass hands a frame to the CPU");
 	}
 }

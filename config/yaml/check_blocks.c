@@ -73,7 +73,8 @@ static int by_device(const void *a, const void *b)
 	return CMP(x->dev->node->column, y->dev->node->column);
 }
 
-static void check_bound_twice(const struct checker *c, const struct bind *first, const struct bind *second)
+static void check_bound_twice(const struct checker *c, const struct bind *first,
+			      const struct bind *second)
 {
 	char path[128], dev[SHOW_TEXT], block[SHOW_TEXT];
 
@@ -81,14 +82,15 @@ static void check_bound_twice(const struct checker *c, const struct bind *first,
 	show(second->dev->name, dev);
 	if (first->block == second->block)
 		diags_add(c->diags, DIAG_ERROR, node_origin(second->dev->node), path,
-			  "device '%s' is in this list twice (line %u before), expected it once", dev,
-			  first->dev->node->line);
+			  "device '%s' is in this list twice (line %u before), expected it once",
+			  dev, first->dev->node->line);
 	else
-		diags_add(c->diags, DIAG_ERROR, node_origin(second->dev->node), path,
-			  "device '%s' is bound to block '%s' already (line %u), expected one block for what "
-			  "%s a device",
-			  dev, show(first->block->draft.name, block), first->dev->node->line,
-			  second->egress ? "leaves" : "enters");
+		diags_add(
+			c->diags, DIAG_ERROR, node_origin(second->dev->node), path,
+			"device '%s' is bound to block '%s' already (line %u), expected one block "
+			"for what %s a device",
+			dev, show(first->block->draft.name, block), first->dev->node->line,
+			second->egress ? "leaves" : "enters");
 }
 
 static int check_binds(const struct checker *c)
@@ -142,8 +144,8 @@ static void check_bound_at_all(const struct checker *c, const struct draft_block
 /* ---- bypass ---- */
 
 /*
- * bypass: required, and rules that need software. One message a block, at the first such rule: there
- * may be thousands, and they have one cause.
+ * bypass: required, and rules that need software. One message a block, at the first such rule:
+ * there may be thousands, and they have one cause.
  */
 static void check_bypass(const struct checker *c, const struct draft_block *b)
 {
@@ -169,8 +171,9 @@ static void check_bypass(const struct checker *c, const struct draft_block *b)
 	diag = check_add_rule(
 		c, DIAG_ERROR, b, first,
 		draft_at(first->offload ? &first->draft : &b->draft, "offload"),
-		"rule '%s'%s needs software (offload: %s), which ends the bypass this block requires: every "
-		"packet that reaches the CPU would be tried against up to %u rules",
+		"rule '%s'%s needs software (offload: %s), which ends the bypass this block "
+		"requires: every packet that reaches the CPU would be tried against up to "
+		"%u rules",
 		first->name ? first->name : "?", others, offload_name(draft_offload(b, first)),
 		b->rules.count);
 	diag_hint(diag, "offload: required, or bypass: preferred (line %u)",

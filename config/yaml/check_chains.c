@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * check_chains: where frames go by goto. Chains are the nodes of a graph and gotos its edges: a goto
- * needs rules at its end, a chain needs a way from chain 0, and no way may come back to where it was.
+ * check_chains: where frames go by goto. Chains are the nodes of a graph and gotos its edges: a
+ * goto needs rules at its end, a chain needs a way from chain 0, and no way may come back to where
+ * it was.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 struct chain {
 	uint32_t number;
 	const struct draft_rule *first; /* its first rule; NULL: only chain 0, when it has none */
-	uint32_t from_count;            /* gotos that lead here and are not walked yet */
-	uint32_t depth;                 /* most gotos on a way from chain 0 */
+	uint32_t from_count;		/* gotos that lead here and are not walked yet */
+	uint32_t depth;			/* most gotos on a way from chain 0 */
 	bool reached;
 };
 
@@ -111,15 +112,17 @@ static int collect_jumps(const struct checker *c, const struct draft_block *b, s
 			continue;
 		to = find_chain(g, jump->chain);
 		if (jump->chain == r->chain) {
-			check_add_rule(c, DIAG_ERROR, b, r, goto_at(r),
-				       "goto %u leads back to the chain the rule is in, which never ends, expected "
-				       "another chain",
-				       jump->chain);
+			check_add_rule(
+				c, DIAG_ERROR, b, r, goto_at(r),
+				"goto %u leads back to the chain the rule is in, which never "
+				"ends, expected another chain",
+				jump->chain);
 		} else if (!to) {
-			check_add_rule(c, DIAG_ERROR, b, r, goto_at(r),
-				       "goto %u leads to a chain without rules, expected at least one rule with "
-				       "chain: %u",
-				       jump->chain, jump->chain);
+			check_add_rule(
+				c, DIAG_ERROR, b, r, goto_at(r),
+				"goto %u leads to a chain without rules, expected at least one "
+				"rule with chain: %u",
+				jump->chain, jump->chain);
 		} else {
 			g->jumps[g->jump_count++] = (struct jump){
 				.from = (uint32_t)(find_chain(g, r->chain) - g->chains),
@@ -161,7 +164,8 @@ static void mark_reached(struct graph *g, uint32_t *queue)
 	while (head < tail) {
 		uint32_t at = queue[head++];
 
-		for (size_t i = first_jump(g, at); i < g->jump_count && g->jumps[i].from == at; i++) {
+		for (size_t i = first_jump(g, at); i < g->jump_count && g->jumps[i].from == at;
+		     i++) {
 			struct chain *to = &g->chains[g->jumps[i].to];
 
 			if (to->reached)
@@ -172,22 +176,26 @@ static void mark_reached(struct graph *g, uint32_t *queue)
 	}
 }
 
-static void check_reached(const struct checker *c, const struct draft_block *b, const struct graph *g)
+static void check_reached(const struct checker *c, const struct draft_block *b,
+			  const struct graph *g)
 {
 	for (size_t i = 0; i < g->chain_count; i++) {
 		const struct chain *chain = &g->chains[i];
 
 		/* Chain 0 without rules: then nothing else can be reached, and each says so. */
 		if (!chain->reached)
-			check_add_rule(c, DIAG_WARNING, b, chain->first, draft_at(&chain->first->draft, "chain"),
-				       "no goto leads from chain 0 to chain %u, so its rules are never met",
-				       chain->number);
+			check_add_rule(
+				c, DIAG_WARNING, b, chain->first,
+				draft_at(&chain->first->draft, "chain"),
+				"no goto leads from chain 0 to chain %u, so its rules are never "
+				"met",
+				chain->number);
 	}
 }
 
 /*
- * Takes away chains to which nothing leads, again and again; what is left over is on a loop, or behind
- * one. On the way the longest way to each chain is known.
+ * Takes away chains to which nothing leads, again and again; what is left over is on a loop, or
+ * behind one. On the way the longest way to each chain is known.
  */
 static void check_loops(const struct checker *c, const struct draft_block *b, struct graph *g,
 			uint32_t *queue)
@@ -207,10 +215,12 @@ static void check_loops(const struct checker *c, const struct draft_block *b, st
 
 			if (at->depth == GOTO_MAX && !told) {
 				told = true;
-				check_add_rule(c, DIAG_ERROR, b, g->jumps[i].rule, goto_at(g->jumps[i].rule),
-					       "this is goto number %d on a frame's way, expected at most %d: the kernel "
-					       "drops it then",
-					       GOTO_MAX + 1, GOTO_MAX);
+				check_add_rule(
+					c, DIAG_ERROR, b, g->jumps[i].rule,
+					goto_at(g->jumps[i].rule),
+					"this is goto number %d on a frame's way, expected at "
+					"most %d: the kernel drops it then",
+					GOTO_MAX + 1, GOTO_MAX);
 			}
 			to->depth = MAX(to->depth, at->depth + 1);
 			if (--to->from_count == 0)
@@ -224,10 +234,11 @@ static void check_loops(const struct checker *c, const struct draft_block *b, st
 		    g->chains[j->to].number > g->chains[j->from].number)
 			continue;
 		/* A loop goes down at least once. */
-		check_add_rule(c, DIAG_ERROR, b, j->rule, goto_at(j->rule),
-			       "goto %u leads from chain %u back to where the frame has been, expected chains "
-			       "without a loop",
-			       g->chains[j->to].number, g->chains[j->from].number);
+		check_add_rule(
+			c, DIAG_ERROR, b, j->rule, goto_at(j->rule),
+			"goto %u leads from chain %u back to where the frame has been, expected "
+			"chains without a loop",
+			g->chains[j->to].number, g->chains[j->from].number);
 		return;
 	}
 }

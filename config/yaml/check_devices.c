@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * check_devices: what ports, VLANs and their addresses must not say against each other. A link or a
- * bound device need not be in the file: what is there without swd may be named without being managed.
+ * bound device need not be in the file: what is there without swd may be named without being
+ * managed.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -80,8 +81,8 @@ static int collect(const struct checker *c, struct devices *ret)
 }
 
 /* Adds an error at a key of a device: "vlans.core.100.mtu". */
-_printf_(4, 5) static void complain(const struct checker *c, const struct device *d, const char *key,
-				    const char *fmt, ...)
+_printf_(4, 5) static void complain(const struct checker *c, const struct device *d,
+				    const char *key, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[128], word[SHOW_TEXT];
@@ -93,11 +94,12 @@ _printf_(4, 5) static void complain(const struct checker *c, const struct device
 	va_end(args);
 	snprintf(path, sizeof(path), "%s.%s%s%s", d->vlan ? "vlans" : "ports", show(d->name, word),
 		 key ? "." : "", key ? key : "");
-	diags_add(c->diags, DIAG_ERROR, key ? draft_at(d->draft, key) : draft_name_at(d->draft), path,
-		  "%s", len < 0 ? "out of memory" : text);
+	diags_add(c->diags, DIAG_ERROR, key ? draft_at(d->draft, key) : draft_name_at(d->draft),
+		  path, "%s", len < 0 ? "out of memory" : text);
 }
 
-/* A VLAN that has a port's name. Two of one section are duplicate keys, found when they are read. */
+/* A VLAN that has a port's name. Two of one section are duplicate keys, found when they are read.
+ */
 static void check_device_names(const struct checker *c, const struct devices *d)
 {
 	for (size_t i = 1; i < d->count; i++) {
@@ -105,7 +107,8 @@ static void check_device_names(const struct checker *c, const struct devices *d)
 
 		if (!port->vlan && vlan->vlan && streq(port->name, vlan->name))
 			complain(c, vlan, NULL,
-				 "a port has this name (line %u), expected a name of its own for the VLAN",
+				 "a port has this name (line %u), expected a name of its own for "
+				 "the VLAN",
 				 draft_name_at(port->draft).line);
 	}
 }
@@ -144,9 +147,14 @@ static int check_vlan_ids(const struct checker *c)
 		char word[SHOW_TEXT];
 
 		if (streq(a->link, b->link) && a->id == b->id && a->protocol == b->protocol)
-			complain(c, &(struct device){ .name = b->draft.name, .vlan = b, .draft = &b->draft },
-				 "id", "VLAN %u on '%s' is '%s' already (line %u), expected another id or link",
-				 b->id, b->link, show(a->draft.name, word), draft_name_at(&a->draft).line);
+			complain(c,
+				 &(struct device){
+					 .name = b->draft.name, .vlan = b, .draft = &b->draft },
+				 "id",
+				 "VLAN %u on '%s' is '%s' already (line %u), expected another id "
+				 "or link",
+				 b->id, b->link, show(a->draft.name, word),
+				 draft_name_at(&a->draft).line);
 	}
 	return 0;
 }
@@ -169,11 +177,15 @@ static void check_vlan_links(const struct checker *c, const struct devices *d)
 		}
 		if (at == start && depth > 0)
 			complain(c, start, "link",
-				 depth == 1 ? "a VLAN cannot be its own link '%s', expected the device below it" :
-					      "the links lead from '%s' back to it, expected a port at their end",
+				 depth == 1
+					 ? "a VLAN cannot be its own link '%s', expected the "
+					   "device below it"
+					 : "the links lead from '%s' back to it, expected a port "
+					   "at their end",
 				 show(start->name, word));
 		else if (depth > NEST_MAX)
-			complain(c, start, "link", "stacked on more than %d devices, expected a port below",
+			complain(c, start, "link",
+				 "stacked on more than %d devices, expected a port below",
 				 NEST_MAX);
 	}
 }
@@ -189,7 +201,8 @@ static void check_vlan_mtu(const struct checker *c, const struct devices *d)
 		link = find(d, v->vlan->link);
 		if (link && link->mtu && *v->mtu > *link->mtu)
 			complain(c, v, "mtu",
-				 "%u is more than the %u of its link '%s' (line %u), expected at most that",
+				 "%u is more than the %u of its link '%s' (line %u), expected at "
+				 "most that",
 				 *v->mtu, *link->mtu, show(link->name, word),
 				 draft_at(link->draft, "mtu").line);
 	}
@@ -208,7 +221,8 @@ static void check_address_mtu(const struct checker *c, const struct devices *d)
 			v6 |= a->family == 6;
 		if (v6 && d->list[i].mtu && *d->list[i].mtu < IPV6_MTU_MIN)
 			complain(c, &d->list[i], "mtu",
-				 "%u is too small for the IPv6 address of the device, expected at least %d",
+				 "%u is too small for the IPv6 address of the device, expected at "
+				 "least %d",
 				 *d->list[i].mtu, IPV6_MTU_MIN);
 	}
 }
@@ -223,8 +237,8 @@ static int by_address(const void *a, const void *b)
 		return CMP(x->family, y->family);
 	if (r)
 		return r;
-	return x->node->line != y->node->line ? CMP(x->node->line, y->node->line) :
-						CMP(x->node->column, y->node->column);
+	return x->node->line != y->node->line ? CMP(x->node->line, y->node->line)
+					      : CMP(x->node->column, y->node->column);
 }
 
 static int check_address_twice(const struct checker *c, const struct device *d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * check_match: fields of one match that no frame can have together, or that the kernel looks at only
- * beside another.
+ * check_match: fields of one match that no frame can have together, or that the kernel looks at
+ * only beside another.
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
@@ -37,7 +37,9 @@ static unsigned int field_carries(struct match_view v, enum field f)
 		return CARRIES_ANYTHING;
 	case FIELD_IP_PROTO:
 		match_get_u8(v, FIELD_IP_PROTO, &proto);
-		return proto == IPPROTO_ICMP ? CARRIES_IPV4 : proto == IPPROTO_ICMPV6 ? CARRIES_IPV6 : CARRIES_IP;
+		return proto == IPPROTO_ICMP	 ? CARRIES_IPV4
+		       : proto == IPPROTO_ICMPV6 ? CARRIES_IPV6
+						 : CARRIES_IP;
 	case FIELD_TOS:
 	case FIELD_TTL:
 	case FIELD_IP_FLAGS:
@@ -132,7 +134,8 @@ static const char *carries_words(unsigned int carries)
 }
 
 /* Two fields that are about different frames: dst in IPv6 and src in IPv4. The first such pair. */
-static bool check_carries(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)
+static bool check_carries(const struct checker *c, const struct draft_block *b,
+			  const struct draft_rule *r)
 {
 	struct match_view v = draft_match_view(&r->match);
 	struct match_entry e, other;
@@ -141,9 +144,10 @@ static bool check_carries(const struct checker *c, const struct draft_block *b, 
 		unsigned int mine = field_carries(v, e.field);
 
 		if (!(mine & ethertype_carries(r->match.ethertype))) {
-			check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, field_row(e.field)->name),
-				       "no frame has both: %s is about %s and ethertype about %s, expected one of "
-				       "them",
+			check_add_rule(c, DIAG_ERROR, b, r,
+				       match_at(&r->match, field_row(e.field)->name),
+				       "no frame has both: %s is about %s and ethertype about %s, "
+				       "expected one of them",
 				       field_row(e.field)->name, carries_words(mine),
 				       carries_words(ethertype_carries(r->match.ethertype)));
 			return false;
@@ -153,10 +157,12 @@ static bool check_carries(const struct checker *c, const struct draft_block *b, 
 
 			if (mine & its)
 				continue;
-			check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, field_row(e.field)->name),
-				       "no frame has both: %s is about %s and %s about %s, expected a rule for each",
-				       field_row(other.field)->name, carries_words(its), field_row(e.field)->name,
-				       carries_words(mine));
+			check_add_rule(
+				c, DIAG_ERROR, b, r, match_at(&r->match, field_row(e.field)->name),
+				"no frame has both: %s is about %s and %s about %s, expected a "
+				"rule for each",
+				field_row(other.field)->name, carries_words(its),
+				field_row(e.field)->name, carries_words(mine));
 			return false;
 		}
 	}
@@ -174,8 +180,12 @@ static void check_needs_proto(const struct checker *c, const struct draft_block 
 	} needs[] = {
 		{ FIELD_SPORT, { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP }, "tcp, udp or sctp" },
 		{ FIELD_DPORT, { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP }, "tcp, udp or sctp" },
-		{ FIELD_SPORT_RANGE, { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP }, "tcp, udp or sctp" },
-		{ FIELD_DPORT_RANGE, { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP }, "tcp, udp or sctp" },
+		{ FIELD_SPORT_RANGE,
+		  { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP },
+		  "tcp, udp or sctp" },
+		{ FIELD_DPORT_RANGE,
+		  { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP },
+		  "tcp, udp or sctp" },
 		{ FIELD_TCP_FLAGS, { IPPROTO_TCP }, "tcp" },
 		{ FIELD_ICMP_TYPE, { IPPROTO_ICMP, IPPROTO_ICMPV6 }, "icmp or icmpv6" },
 		{ FIELD_ICMP_CODE, { IPPROTO_ICMP, IPPROTO_ICMPV6 }, "icmp or icmpv6" },
@@ -188,15 +198,18 @@ static void check_needs_proto(const struct checker *c, const struct draft_block 
 
 		if (!match_has(v, needs[i].field))
 			continue;
-		if (match_get_u8(v, FIELD_IP_PROTO, &proto) && memchr(needs[i].protos, proto, 3) && proto)
+		if (match_get_u8(v, FIELD_IP_PROTO, &proto) && memchr(needs[i].protos, proto, 3) &&
+		    proto)
 			continue;
-		check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, name), "%s needs %s: %s beside it%s", name,
-			       field_row(FIELD_IP_PROTO)->name, needs[i].words,
+		check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, name),
+			       "%s needs %s: %s beside it%s", name, field_row(FIELD_IP_PROTO)->name,
+			       needs[i].words,
 			       match_has(v, FIELD_IP_PROTO) ? ", found another" : "");
 	}
 }
 
-static void check_tags(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)
+static void check_tags(const struct checker *c, const struct draft_block *b,
+		       const struct draft_rule *r)
 {
 	static const enum field inner[] = { FIELD_CVLAN, FIELD_CVLAN_PRIO };
 	struct match_view v = draft_match_view(&r->match);
@@ -205,18 +218,21 @@ static void check_tags(const struct checker *c, const struct draft_block *b, con
 
 	for (size_t i = 0; i < ARRAY_SIZE(inner); i++)
 		if (match_has(v, inner[i]) && !match_has(v, FIELD_VLAN))
-			check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, field_row(inner[i])->name),
-				       "%s is in the inner of two tags, expected %s for the outer one beside it",
-				       field_row(inner[i])->name, vlan);
+			check_add_rule(
+				c, DIAG_ERROR, b, r, match_at(&r->match, field_row(inner[i])->name),
+				"%s is in the inner of two tags, expected %s for the outer one "
+				"beside it",
+				field_row(inner[i])->name, vlan);
 	if (r->match.tagging && draft_tagging(b, r) == TAGGING_VLAN)
 		check_add_rule(c, DIAG_ERROR, b, r, tagging,
 			       "the match names a tag already, expected no tagging: %s beside it",
 			       tagging_name((enum tagging)r->match.tagging));
 	if ((r->match.ethertype == ETH_P_8021Q || r->match.ethertype == ETH_P_8021AD) &&
 	    r->match.tagging == TAGGING_NONE)
-		check_add_rule(c, DIAG_ERROR, b, r, tagging,
-			       "no frame has both: the ethertype is that of a tag and tagging says there is none, "
-			       "expected one of them");
+		check_add_rule(
+			c, DIAG_ERROR, b, r, tagging,
+			"no frame has both: the ethertype is that of a tag and tagging says there "
+			"is none, expected one of them");
 }
 
 void check_match(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * check_rules: what the rules of one block must not say against each other: names, prefs, equal matches.
+ * check_rules: what the rules of one block must not say against each other: names, prefs, equal
+ * matches.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,10 +49,11 @@ static int check_rule_names(const struct checker *c, const struct draft_block *b
 	qsort(list, b->rules.count, sizeof(*list), by_name);
 	for (size_t i = 1; i < b->rules.count && list[i]->name; i++)
 		if (streq(list[i]->name, list[i - 1]->name))
-			check_add_rule(c, DIAG_ERROR, b, list[i], draft_at(&list[i]->draft, "name"),
-				       "another rule of this block is called '%s' (line %u), expected a name of "
-				       "its own",
-				       list[i]->name, rule_line(list[i - 1]));
+			check_add_rule(
+				c, DIAG_ERROR, b, list[i], draft_at(&list[i]->draft, "name"),
+				"another rule of this block is called '%s' (line %u), expected a "
+				"name of its own",
+				list[i]->name, rule_line(list[i - 1]));
 	return 0;
 }
 
@@ -79,16 +81,18 @@ static void check_pref_shared(const struct checker *c, const struct draft_block 
 		      !streq(protocol[0], protocol[1]);
 
 	check_add_rule(c, DIAG_ERROR, b, second, draft_at(&second->draft, "pref"),
-		       "rules '%s' (line %u) and '%s' share block %u chain %u pref %u%s%s%s%s%s, expected a "
-		       "pref of its own for each",
+		       "rules '%s' (line %u) and '%s' share block %u chain %u pref %u%s%s%s%s%s, "
+		       "expected a pref of its own for each",
 		       rule_name(first), rule_line(first), rule_name(second), b->id, second->chain,
-		       second->pref, differ ? " but differ in protocol (" : "", differ ? protocol[0] : "",
-		       differ ? " and " : "", differ ? protocol[1] : "", differ ? ")" : "");
+		       second->pref, differ ? " but differ in protocol (" : "",
+		       differ ? protocol[0] : "", differ ? " and " : "", differ ? protocol[1] : "",
+		       differ ? ")" : "");
 }
 
 /* One rule with a pref, after `last` (or NULL) and `between` rules without one. */
-static void check_pref(const struct checker *c, const struct draft_block *b, const struct draft_rule *last,
-		       const struct draft_rule *rule, uint32_t between)
+static void check_pref(const struct checker *c, const struct draft_block *b,
+		       const struct draft_rule *last, const struct draft_rule *rule,
+		       uint32_t between)
 {
 	struct origin at = draft_at(&rule->draft, "pref");
 	uint32_t low = last ? last->pref : 0;
@@ -96,15 +100,17 @@ static void check_pref(const struct checker *c, const struct draft_block *b, con
 	if (last && rule->pref == last->pref)
 		check_pref_shared(c, b, last, rule);
 	else if (rule->pref < low)
-		check_add_rule(c, DIAG_ERROR, b, rule, at,
-			       "pref %u comes before pref %u of rule '%s' (line %u), which stands above it in "
-			       "chain %u, expected more than %u or another order",
-			       rule->pref, low, rule_name(last), rule_line(last), rule->chain, low);
+		check_add_rule(
+			c, DIAG_ERROR, b, rule, at,
+			"pref %u comes before pref %u of rule '%s' (line %u), which stands above "
+			"it in chain %u, expected more than %u or another order",
+			rule->pref, low, rule_name(last), rule_line(last), rule->chain, low);
 	else if (rule->pref - low - 1 < between)
-		check_add_rule(c, DIAG_ERROR, b, rule, at,
-			       "pref %u leaves no room for the %u rules without a pref above it in chain %u, "
-			       "expected at least %u",
-			       rule->pref, between, rule->chain, low + between + 1);
+		check_add_rule(
+			c, DIAG_ERROR, b, rule, at,
+			"pref %u leaves no room for the %u rules without a pref above it in chain "
+			"%u, expected at least %u",
+			rule->pref, between, rule->chain, low + between + 1);
 }
 
 static int check_prefs(const struct checker *c, const struct draft_block *b)
@@ -178,10 +184,11 @@ static int check_equal_matches(const struct checker *c, const struct draft_block
 			first = i;
 			continue;
 		}
-		check_add_rule(c, DIAG_ERROR, b, list[i].rule, draft_at(&list[i].rule->draft, "match"),
-			       "rules '%s' (line %u) and '%s' have the same match in chain %u, so the second is "
-			       "never met, expected one rule for it",
-			       rule_name(twin), rule_line(twin), rule_name(list[i].rule), twin->chain);
+		check_add_rule(
+			c, DIAG_ERROR, b, list[i].rule, draft_at(&list[i].rule->draft, "match"),
+			"rules '%s' (line %u) and '%s' have the same match in chain %u, so the "
+			"second is never met, expected one rule for it",
+			rule_name(twin), rule_line(twin), rule_name(list[i].rule), twin->chain);
 	}
 	return 0;
 }

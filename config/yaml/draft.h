@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * draft: what a file says, as plain structs that the tables of schema_*.c describe, with every value's
- * place still at hand. Checks across objects read drafts; build.c makes a config of them and, for
- * dumping, drafts of a config. They live in an arena and point into the tree.
+ * draft: what a file says, as plain structs that the tables of schema_*.c describe, with every
+ * value's place still at hand. Checks across objects read drafts; build.c makes a config of them
+ * and, for dumping, drafts of a config. They live in an arena and point into the tree.
  *
  * The enums number the rows of the tables; HAS(port, PORT_MTU) tells whether it was said.
  */
@@ -31,8 +31,8 @@ struct draft_name {
 struct draft_daemon {
 	struct draft draft;
 	uint32_t settle, audit, port_wait; /* milliseconds */
-	uint32_t log_level;                /* enum log_level */
-	struct items writers;              /* struct draft_name */
+	uint32_t log_level;		   /* enum log_level */
+	struct items writers;		   /* struct draft_name */
 };
 
 struct draft_address {

@@ -64,7 +64,8 @@ static bool made_of(const char *text, const char *marks)
 
 void dump_text(struct printer *p, const char *text)
 {
-	static const char *const words[] = { "y", "n", "yes", "no", "on", "off", "true", "false", "null" };
+	static const char *const words[] = { "y",   "n",    "yes",   "no",  "on",
+					     "off", "true", "false", "null" };
 	bool plain = made_of(text, "._-") && strchr("0123456789.-", text[0]) == NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(words) && plain; i++)

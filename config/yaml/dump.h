@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dump: a config back to YAML, by the tables it was read with. One form for one meaning: sections in
- * the order of the tables, names sorted, defaults left out. Loading the text gives an equal config.
+ * dump: a config back to YAML, by the tables it was read with. One form for one meaning: sections
+ * in the order of the tables, names sorted, defaults left out. Loading the text gives an equal
+ * config.
  */
 #ifndef SWD_YAML_DUMP_H
 #define SWD_YAML_DUMP_H

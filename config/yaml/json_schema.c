@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * json_schema: the tables as JSON Schema (draft 7), which editors use to complete keys and to underline
- * mistakes while a file is written. It knows less than `sw-cli check`: nothing across objects.
+ * json_schema: the tables as JSON Schema (draft 7), which editors use to complete keys and to
+ * underline mistakes while a file is written. It knows less than `sw-cli check`: nothing across
+ * objects.
  */
 #include <errno.h>
 #include <stdio.h>

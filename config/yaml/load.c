@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * load: the whole road from text to config. Each stage adds what is wrong and goes on as far as what
- * was read makes sense, so that a file's errors come in one go.
+ * load: the whole road from text to config. Each stage adds what is wrong and goes on as far as
+ * what was read makes sense, so that a file's errors come in one go.
  */
 #include "config/yaml/load.h"
 

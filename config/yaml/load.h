@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * load: from text to meaning. The whole road: YAML events -> tree (tree.c) -> schema tables -> config,
- * then the rules across objects (check.c). Every error is found in one go.
+ * load: from text to meaning. The whole road: YAML events -> tree (tree.c) -> schema tables ->
+ * config, then the rules across objects (check.c). Every error is found in one go.
  */
 #ifndef SWD_YAML_LOAD_H
 #define SWD_YAML_LOAD_H
@@ -12,8 +12,8 @@
 #define CONFIG_TEXT_MAX (64u << 20) /* bytes; more is refused before parsing */
 
 /*
- * Reads `size` bytes of YAML. Adds all that is wrong to d; warnings may be there after success as well.
- * 0 and *ret (a reference), or -EINVAL with at least one error in d, or -ENOMEM.
+ * Reads `size` bytes of YAML. Adds all that is wrong to d; warnings may be there after success as
+ * well. 0 and *ret (a reference), or -EINVAL with at least one error in d, or -ENOMEM.
  */
 int config_load(const char *text, size_t size, struct diags *d, struct config **ret);
 

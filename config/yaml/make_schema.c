@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * make_schema: prints the schema for editors. config/swd.schema.json is its output; a test compares.
+ * make_schema: prints the schema for editors. config/swd.schema.json is its output; a test
+ * compares.
  */
 #include <stdio.h>
 

@@ -16,8 +16,8 @@ static bool made_of(const char *name, const char *marks)
 }
 
 /*
- * The kernel's rule (dev_valid_name: not "." or "..", no slash, colon or space, below IFNAMSIZ) and two
- * of ours: '%' makes the kernel invent a number, and control characters garble every listing.
+ * The kernel's rule (dev_valid_name: not "." or "..", no slash, colon or space, below IFNAMSIZ) and
+ * two of ours: '%' makes the kernel invent a number, and control characters garble every listing.
  */
 const char *check_device_name(const char *name)
 {

@@ -4,8 +4,8 @@
  * default and a sentence for people. From the same tables come the reading (walk.c), the writing
  * (dump.c) and the schema for editors (json_schema.c), so that the three never disagree.
  *
- * A section describes a draft, a plain struct of draft.h that begins with `struct draft`. A new key is
- * a row in a table and a member in a draft; a new section is a table of its own, schema_X.c.
+ * A section describes a draft, a plain struct of draft.h that begins with `struct draft`. A new key
+ * is a row in a table and a member in a draft; a new section is a table of its own, schema_X.c.
  */
 #ifndef SWD_YAML_SCHEMA_H
 #define SWD_YAML_SCHEMA_H
@@ -26,8 +26,8 @@ struct printer;
 /* What can be done with a value of one type. */
 struct value_type {
 	/*
-	 * Reads a node into the member at `to`. 0; -EINVAL after adding an error, with `to` untouched or
-	 * holding what could be read; -ENOMEM.
+	 * Reads a node into the member at `to`. 0; -EINVAL after adding an error, with `to`
+	 * untouched or holding what could be read; -ENOMEM.
 	 */
 	int (*read)(struct reader *r, const struct key *key, const struct node *n, void *to);
 	/* Writes what comes behind "key:", up to and with the newline. */
@@ -45,29 +45,29 @@ struct value_type {
 struct key {
 	const char *name;
 	const struct value_type *type;
-	size_t offset;                   /* of the member in its draft */
+	size_t offset; /* of the member in its draft */
 	bool required;
-	uint64_t min, max;               /* numbers and words: both included */
-	const char *def;                 /* as in the YAML, or NULL */
+	uint64_t min, max;			 /* numbers and words: both included */
+	const char *def;			 /* as in the YAML, or NULL */
 	const char *(*word)(unsigned int value); /* words: the text of a value from min to max */
-	const struct section *section;   /* maps, maps by name, lists of maps */
+	const struct section *section;		 /* maps, maps by name, lists of maps */
 	const char *(*check_name)(const char *name); /* names: what is wrong with it, or NULL */
-	const char *doc;                 /* one sentence without full stop */
+	const char *doc;			     /* one sentence without full stop */
 };
 
 struct section {
 	const char *what; /* one of them, in messages: "a port" */
 	const struct key *keys;
-	uint32_t count;   /* at most 32 */
-	uint32_t size;    /* bytes of the draft */
+	uint32_t count; /* at most 32 */
+	uint32_t size;	/* bytes of the draft */
 };
 
 /* The first member of every draft. */
 struct draft {
 	const struct node *node;      /* the map; NULL if it came from a config */
 	const struct node *name_node; /* its key in the map above, or NULL */
-	const char *name;             /* that key's text, or NULL */
-	uint32_t has;                 /* bit i: keys[i] was said and could be read */
+	const char *name;	      /* that key's text, or NULL */
+	uint32_t has;		      /* bit i: keys[i] was said and could be read */
 };
 
 /* Drafts or other values of one size, in the arena. */
@@ -80,21 +80,21 @@ struct items {
 
 /* ---- types; value.c, value_list.c ---- */
 
-extern const struct value_type value_bool;     /* bool */
-extern const struct value_type value_uint;     /* uint32_t, min to max */
-extern const struct value_type value_word;     /* uint32_t */
-extern const struct value_type value_duration; /* uint32_t, milliseconds */
-extern const struct value_type value_rate;     /* uint64_t, bits per second */
-extern const struct value_type value_size;     /* uint32_t, bytes */
-extern const struct value_type value_name;     /* const char *, check_name */
-extern const struct value_type value_protocol; /* uint32_t: 0x8100 or 0x88a8 */
-extern const struct value_type value_names;    /* struct items of struct draft_name */
-extern const struct value_type value_prefixes; /* struct items of struct draft_address */
-extern const struct value_type value_map;      /* a draft, by value */
+extern const struct value_type value_bool;	  /* bool */
+extern const struct value_type value_uint;	  /* uint32_t, min to max */
+extern const struct value_type value_word;	  /* uint32_t */
+extern const struct value_type value_duration;	  /* uint32_t, milliseconds */
+extern const struct value_type value_rate;	  /* uint64_t, bits per second */
+extern const struct value_type value_size;	  /* uint32_t, bytes */
+extern const struct value_type value_name;	  /* const char *, check_name */
+extern const struct value_type value_protocol;	  /* uint32_t: 0x8100 or 0x88a8 */
+extern const struct value_type value_names;	  /* struct items of struct draft_name */
+extern const struct value_type value_prefixes;	  /* struct items of struct draft_address */
+extern const struct value_type value_map;	  /* a draft, by value */
 extern const struct value_type value_map_by_name; /* struct items of drafts */
-extern const struct value_type value_map_list; /* struct items of drafts */
-extern const struct value_type value_match;    /* struct draft_match; schema_match.c */
-extern const struct value_type value_actions;  /* struct draft_actions; schema_action.c */
+extern const struct value_type value_map_list;	  /* struct items of drafts */
+extern const struct value_type value_match;	  /* struct draft_match; schema_match.c */
+extern const struct value_type value_actions;	  /* struct draft_actions; schema_action.c */
 
 /* check_name functions: NULL if fine, else what a name must be. name.c */
 const char *check_device_name(const char *name);

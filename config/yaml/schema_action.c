@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * schema_action: the actions of a rule. An action is a word ("drop"), or a map of one key with what it
- * needs ("{redirect: lan2}"); a rule has one of them, or a list.
+ * schema_action: the actions of a rule. An action is a word ("drop"), or a map of one key with what
+ * it needs ("{redirect: lan2}"); a rule has one of them, or a list.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,8 +27,10 @@ static void unknown_action(struct reader *r, const struct node *n)
 	size_t used = 0;
 
 	for (size_t i = 0; (one = action_name_at(i)) && used < sizeof(known); i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", one);
-	diag = walk_error(r, n, "unknown action '%s', expected one of %s", show(n->text, word), known);
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 one);
+	diag = walk_error(r, n, "unknown action '%s', expected one of %s", show(n->text, word),
+			  known);
 	near = nearest_word(word, name_at, NULL);
 	if (near)
 		diag_hint(diag, "did you mean '%s'?", near);
@@ -64,8 +66,8 @@ static int read_with_argument(struct reader *r, const struct node *n, struct act
 	int err;
 
 	if (!value || n->count != 1) {
-		struct diag *diag = walk_error(r, n, "expected one action with its value, found %u keys",
-					       n->count);
+		struct diag *diag = walk_error(
+			r, n, "expected one action with its value, found %u keys", n->count);
 
 		diag_hint(diag, "each action is an item of its own: [{vlan-modify: 20}, dec-ttl]");
 		return -EINVAL;
@@ -77,7 +79,8 @@ static int read_with_argument(struct reader *r, const struct node *n, struct act
 		return -EINVAL;
 	}
 	if (!action_needs(kind)) {
-		walk_error(r, key, "action '%s' takes no value, expected the word alone", key->text);
+		walk_error(r, key, "action '%s' takes no value, expected the word alone",
+			   key->text);
 		return -EINVAL;
 	}
 	before = walk_enter(r, key->text);
@@ -123,7 +126,8 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 		bad = read_action(r, n, &list[0]) < 0;
 		count = 1;
 	}
-	for (const struct node *item = n->kind == NODE_LIST ? n->first : NULL; item; item = item->next) {
+	for (const struct node *item = n->kind == NODE_LIST ? n->first : NULL; item;
+	     item = item->next) {
 		size_t before = walk_enter_index(r, i++);
 
 		bad |= read_action(r, item, &list[count++]) < 0;

@@ -37,43 +37,54 @@ static const struct key keys[] = {
 	},
 	[BLOCK_BIND_EGRESS] = {
 		.name = "bind-egress", .type = &value_names,
-		.offset = offsetof(struct draft_block, bind_egress), .check_name = check_device_name,
+		.offset = offsetof(struct draft_block, bind_egress),
+		.check_name = check_device_name,
 		.doc = "devices whose outgoing frames meet the rules",
 	},
 	[BLOCK_TAKEOVER] = {
-		.name = "takeover", .type = &value_bool, .offset = offsetof(struct draft_block, takeover),
+		.name = "takeover", .type = &value_bool,
+		.offset = offsetof(struct draft_block, takeover),
 		.def = "false",
-		.doc = "may replace a clsact or ingress qdisc that somebody else made, with all its filters",
+		.doc = "may replace a clsact or ingress qdisc that somebody else made, with all "
+		       "its filters",
 	},
 	[BLOCK_OFFLOAD] = {
-		.name = "offload", .type = &value_word, .offset = offsetof(struct draft_block, offload),
-		.min = OFFLOAD_REQUIRED, .max = OFFLOAD_OFF, .word = offload_word, .def = "required",
-		.doc = "required: a rule is in hardware (skip_sw) or refused; preferred: software helps out; "
-		       "off: software only (skip_hw)",
+		.name = "offload", .type = &value_word,
+		.offset = offsetof(struct draft_block, offload),
+		.min = OFFLOAD_REQUIRED, .max = OFFLOAD_OFF, .word = offload_word,
+		.def = "required",
+		.doc = "required: a rule is in hardware (skip_sw) or refused; preferred: software "
+		       "helps out; off: software only (skip_hw)",
 	},
 	[BLOCK_FOREIGN] = {
-		.name = "foreign", .type = &value_word, .offset = offsetof(struct draft_block, foreign),
+		.name = "foreign", .type = &value_word,
+		.offset = offsetof(struct draft_block, foreign),
 		.min = FOREIGN_REPORT, .max = FOREIGN_EVICT, .word = foreign_word, .def = "report",
 		.doc = "filters that others put into the block are reported, or evicted",
 	},
 	[BLOCK_TAGGING] = {
-		.name = "tagging", .type = &value_word, .offset = offsetof(struct draft_block, tagging),
+		.name = "tagging", .type = &value_word,
+		.offset = offsetof(struct draft_block, tagging),
 		.min = TAGGING_NONE, .max = TAGGING_ANY, .word = tagging_word, .def = "any",
-		.doc = "rules that say nothing of VLANs hold for untagged frames only (none), or for frames "
-		       "without, with one and with two tags (any)",
+		.doc = "rules that say nothing of VLANs hold for untagged frames only (none), or "
+		       "for frames without, with one and with two tags (any)",
 	},
 	[BLOCK_BYPASS] = {
-		.name = "bypass", .type = &value_word, .offset = offsetof(struct draft_block, bypass),
+		.name = "bypass", .type = &value_word,
+		.offset = offsetof(struct draft_block, bypass),
 		.min = BYPASS_WANT_PREFERRED, .max = BYPASS_WANT_OFF, .word = bypass_word,
 		.def = "preferred",
-		.doc = "skipping the rules in software: required refuses rules that would end it, preferred "
-		       "has it when the rules allow it, off never uses swd's own shortcut",
+		.doc = "skipping the rules in software: required refuses rules that would end it, "
+		       "preferred has it when the rules allow it, off never uses swd's own "
+		       "shortcut",
 	},
 	[BLOCK_RULES] = {
-		.name = "rules", .type = &value_map_list, .offset = offsetof(struct draft_block, rules),
+		.name = "rules", .type = &value_map_list,
+		.offset = offsetof(struct draft_block, rules),
 		.required = true, .section = &schema_rule,
 		.doc = "the rules, evaluated in this order; [] for none",
 	},
 };
 
-const struct section schema_block = { "a block", keys, ARRAY_SIZE(keys), sizeof(struct draft_block) };
+const struct section schema_block = { "a block", keys, ARRAY_SIZE(keys),
+				      sizeof(struct draft_block) };

@@ -18,12 +18,14 @@ static const char *level_word(unsigned int v)
 
 static const struct key keys[] = {
 	[DAEMON_SETTLE] = {
-		.name = "settle", .type = &value_duration, .offset = offsetof(struct draft_daemon, settle),
+		.name = "settle", .type = &value_duration,
+		.offset = offsetof(struct draft_daemon, settle),
 		.min = 0, .max = 10000, .def = "5ms",
 		.doc = "how long a repair waits after an event, because changes come in bursts",
 	},
 	[DAEMON_AUDIT] = {
-		.name = "audit", .type = &value_duration, .offset = offsetof(struct draft_daemon, audit),
+		.name = "audit", .type = &value_duration,
+		.offset = offsetof(struct draft_daemon, audit),
 		.min = 1000, .max = 86400000, .def = "60s",
 		.doc = "everything is read back from the kernel at least so often",
 	},
@@ -31,15 +33,18 @@ static const struct key keys[] = {
 		.name = "port-wait", .type = &value_duration,
 		.offset = offsetof(struct draft_daemon, port_wait),
 		.min = 0, .max = 600000, .def = "10s",
-		.doc = "at start, how long systemd is kept waiting for ports that are not there yet",
+		.doc = "at start, how long systemd is kept waiting for ports that are not there "
+		       "yet",
 	},
 	[DAEMON_LOG_LEVEL] = {
-		.name = "log-level", .type = &value_word, .offset = offsetof(struct draft_daemon, log_level),
+		.name = "log-level", .type = &value_word,
+		.offset = offsetof(struct draft_daemon, log_level),
 		.min = LOG_LEVEL_ERROR, .max = LOG_LEVEL_DEBUG, .word = level_word, .def = "info",
 		.doc = "messages less important than this are dropped",
 	},
 	[DAEMON_WRITERS] = {
-		.name = "writers", .type = &value_names, .offset = offsetof(struct draft_daemon, writers),
+		.name = "writers", .type = &value_names,
+		.offset = offsetof(struct draft_daemon, writers),
 		.max = WRITERS_MAX, .check_name = check_group_name,
 		.doc = "groups whose members may change things over the socket, beside root",
 	},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * schema_match: the match of a rule. Its keys are the rows of config/model/fields.c, which nothing here
- * lists, and two that are no fields: ethertype (the filter's protocol) and tagging.
+ * schema_match: the match of a rule. Its keys are the rows of config/model/fields.c, which nothing
+ * here lists, and two that are no fields: ethertype (the filter's protocol) and tagging.
  */
 #include <errno.h>
 
@@ -38,7 +38,8 @@ static void prefix_hint(struct diag *diag, const char *text)
 	if (!diag || ip_prefix_parse(text, &family, addr, &len) < 0)
 		return;
 	if (len == 0) {
-		diag_hint(diag, "a prefix of length 0 says nothing; leave it out, or write ethertype: %s",
+		diag_hint(diag,
+			  "a prefix of length 0 says nothing; leave it out, or write ethertype: %s",
 			  family == 4 ? "ip" : "ipv6");
 		return;
 	}
@@ -51,7 +52,8 @@ static void prefix_hint(struct diag *diag, const char *text)
 	diag_hint(diag, "bits behind the prefix are set; did you mean '%s/%u'?", right, len);
 }
 
-static int read_field(struct reader *r, const struct node *key, const struct node *n, struct match *m)
+static int read_field(struct reader *r, const struct node *key, const struct node *n,
+		      struct match *m)
 {
 	const char *expected = "a value";
 	struct match scratch = { 0 };
@@ -69,7 +71,8 @@ static int read_field(struct reader *r, const struct node *key, const struct nod
 	if (err == 0 || err == -EEXIST) /* a duplicate key, and reported as such */
 		return 0;
 	diag = walk_expected(r, n, expected);
-	walk_number_hint(strchr(expected, '.') ? NULL : diag, strpbrk(n->text, "/.") ? "" : n->text);
+	walk_number_hint(strchr(expected, '.') ? NULL : diag,
+			 strpbrk(n->text, "/.") ? "" : n->text);
 	prefix_hint(diag, n->text);
 	return -EINVAL;
 }
@@ -129,7 +132,8 @@ static int match_read(struct reader *r, const struct key *key, const struct node
 		bad |= err < 0;
 		walk_leave(r, before);
 	}
-	m->bytes = (const uint8_t *)arena_strndup(r->arena, (const char *)fields.bytes, fields.size);
+	m->bytes =
+		(const uint8_t *)arena_strndup(r->arena, (const char *)fields.bytes, fields.size);
 	if (!m->bytes)
 		return -ENOMEM;
 	m->size = fields.size;
@@ -195,7 +199,8 @@ static void match_schema(struct jsonw *w, const struct key *key)
 	for (unsigned int v = TAGGING_NONE; v <= TAGGING_ANY; v++)
 		jsonw_string(w, tagging_name((enum tagging)v));
 	jsonw_array_end(w);
-	jsonw_key_string(w, "description", "none: untagged frames only; any: without, with one and with two tags");
+	jsonw_key_string(w, "description",
+			 "none: untagged frames only; any: without, with one and with two tags");
 	jsonw_object_end(w);
 	jsonw_object_end(w);
 	jsonw_key_bool(w, "additionalProperties", false);

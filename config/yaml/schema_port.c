@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * schema_port: a network device that is there without swd. Nothing here has a default: what the file
- * does not say is left as it is.
+ * schema_port: a network device that is there without swd. Nothing here has a default: what the
+ * file does not say is left as it is.
  */
 #include "config/yaml/draft.h"
 
@@ -16,11 +16,13 @@ static const struct key keys[] = {
 		.doc = "bytes an IP packet may have",
 	},
 	[PORT_TC_OFFLOAD] = {
-		.name = "tc-offload", .type = &value_bool, .offset = offsetof(struct draft_port, tc_offload),
+		.name = "tc-offload", .type = &value_bool,
+		.offset = offsetof(struct draft_port, tc_offload),
 		.doc = "the device's hw-tc-offload feature, without which a NIC takes no rule",
 	},
 	[PORT_ADDRESSES] = {
-		.name = "addresses", .type = &value_prefixes, .offset = offsetof(struct draft_port, addresses),
+		.name = "addresses", .type = &value_prefixes,
+		.offset = offsetof(struct draft_port, addresses),
 		.doc = "addresses to add; others on the device stay",
 	},
 };

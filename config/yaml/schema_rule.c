@@ -21,12 +21,14 @@ static const struct key keys[] = {
 		.doc = "the frames it is for; {} for all",
 	},
 	[RULE_ACTION] = {
-		.name = "action", .type = &value_actions, .offset = offsetof(struct draft_rule, actions),
+		.name = "action", .type = &value_actions,
+		.offset = offsetof(struct draft_rule, actions),
 		.required = true,
 		.doc = "what happens to them: one action, or a list that is run in order",
 	},
 	[RULE_OFFLOAD] = {
-		.name = "offload", .type = &value_word, .offset = offsetof(struct draft_rule, offload),
+		.name = "offload", .type = &value_word,
+		.offset = offsetof(struct draft_rule, offload),
 		.min = OFFLOAD_REQUIRED, .max = OFFLOAD_OFF, .word = offload_word,
 		.doc = "required, preferred or off; the block's, if not said",
 	},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * schema_vlan: a VLAN device on a port, made by swd. As swd makes it, it comes up unless the file says
- * otherwise.
+ * schema_vlan: a VLAN device on a port, made by swd. As swd makes it, it comes up unless the file
+ * says otherwise.
  */
 #include "config/yaml/draft.h"
 
@@ -17,7 +17,8 @@ static const struct key keys[] = {
 		.doc = "its VLAN id, 1 to 4094",
 	},
 	[VLAN_PROTOCOL] = {
-		.name = "protocol", .type = &value_protocol, .offset = offsetof(struct draft_vlan, protocol),
+		.name = "protocol", .type = &value_protocol,
+		.offset = offsetof(struct draft_vlan, protocol),
 		.def = "802.1q",
 		.doc = "the kind of tag: 802.1q, or 802.1ad for the outer tag of two",
 	},
@@ -32,7 +33,8 @@ static const struct key keys[] = {
 		.doc = "bytes an IP packet may have; not more than the device below takes",
 	},
 	[VLAN_ADDRESSES] = {
-		.name = "addresses", .type = &value_prefixes, .offset = offsetof(struct draft_vlan, addresses),
+		.name = "addresses", .type = &value_prefixes,
+		.offset = offsetof(struct draft_vlan, addresses),
 		.doc = "addresses to add",
 	},
 };

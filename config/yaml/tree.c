@@ -3,7 +3,8 @@
  * tree: libyaml's events become a tree in an arena. The only file that knows libyaml.
  *
  * The events come one by one while the text is read, so a text that nests too deep or has too many
- * nodes is left as soon as it crosses a limit; what libyaml itself holds is bounded by the text's size.
+ * nodes is left as soon as it crosses a limit; what libyaml itself holds is bounded by the text's
+ * size.
  */
 #include "config/yaml/tree.h"
 
@@ -14,7 +15,7 @@
 struct level {
 	struct node *node;
 	const struct node **tail; /* where the next child is hung in */
-	bool want_value;          /* map: the next child is a value */
+	bool want_value;	  /* map: the next child is a value */
 };
 
 struct builder {
@@ -51,7 +52,8 @@ static int add_node(struct builder *b, enum node_kind kind, yaml_mark_t mark, st
 	if (++b->nodes > TREE_NODES_MAX) {
 		b->refused = true;
 		diags_add(b->diags, DIAG_ERROR, mark_origin(mark), NULL,
-			  "the file has more than %u values, keys and lists; split it", TREE_NODES_MAX);
+			  "the file has more than %u values, keys and lists; split it",
+			  TREE_NODES_MAX);
 		return -E2BIG;
 	}
 	n = arena_alloc(b->arena, sizeof(*n));
@@ -90,9 +92,11 @@ static void check_properties(struct builder *b, yaml_mark_t mark, const yaml_cha
 
 	if (anchor) {
 		b->refused = true;
-		diags_add(b->diags, DIAG_ERROR, mark_origin(mark), NULL,
-			  "anchor '&%s' is not supported, the value must be written out where it is needed",
-			  show((const char *)anchor, word));
+		diags_add(
+			b->diags, DIAG_ERROR, mark_origin(mark), NULL,
+			"anchor '&%s' is not supported, the value must be written out where it is "
+			"needed",
+			show((const char *)anchor, word));
 	}
 	if (tag) {
 		b->refused = true;
@@ -108,7 +112,8 @@ static int open_level(struct builder *b, enum node_kind kind, const yaml_event_t
 	int r;
 
 	if (at_key(b))
-		refuse(b, mark_origin(e->start_mark), "a key must be a single word, not a list or a map");
+		refuse(b, mark_origin(e->start_mark),
+		       "a key must be a single word, not a list or a map");
 	if (b->depth == TREE_DEPTH_MAX) {
 		b->refused = true;
 		diags_add(b->diags, DIAG_ERROR, mark_origin(e->start_mark), NULL,
@@ -138,7 +143,8 @@ static int add_scalar(struct builder *b, const yaml_event_t *e)
 		return r;
 	n->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	if (memchr(text, 0, len)) {
-		refuse(b, mark_origin(e->start_mark), "a text with a NUL byte in it, expected a name or a value");
+		refuse(b, mark_origin(e->start_mark),
+		       "a text with a NUL byte in it, expected a name or a value");
 		len = 0;
 	}
 	if (key && n->plain && len == 2 && memcmp(text, "<<", 2) == 0)
@@ -235,12 +241,14 @@ static void syntax_error(struct builder *b, const yaml_parser_t *p, const char *
 	b->refused = true;
 	if (p->error == YAML_READER_ERROR) {
 		at = offset_origin(text, size, p->problem_offset);
-		diags_add(b->diags, DIAG_ERROR, at, NULL, "not readable as UTF-8 text: %s", p->problem);
+		diags_add(b->diags, DIAG_ERROR, at, NULL, "not readable as UTF-8 text: %s",
+			  p->problem);
 		return;
 	}
 	if (p->context && p->context_mark.line + 1 != at.line)
-		diag = diags_add(b->diags, DIAG_ERROR, at, NULL, "not YAML: %s %s that begins at line %zu",
-				 p->problem, p->context, p->context_mark.line + 1);
+		diag = diags_add(b->diags, DIAG_ERROR, at, NULL,
+				 "not YAML: %s %s that begins at line %zu", p->problem, p->context,
+				 p->context_mark.line + 1);
 	else
 		diag = diags_add(b->diags, DIAG_ERROR, at, NULL, "not YAML: %s%s%s", p->problem,
 				 p->context ? " " : "", p->context ? p->context : "");
@@ -290,7 +298,8 @@ int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
 		return r;
 
 	if (!b.root || node_is_empty(b.root)) {
-		refuse(&b, (struct origin){ 1, 1 }, "the file says nothing, expected at least 'version: 1'");
+		refuse(&b, (struct origin){ 1, 1 },
+		       "the file says nothing, expected at least 'version: 1'");
 		return -EINVAL;
 	}
 	if (b.root->kind == NODE_BROKEN)

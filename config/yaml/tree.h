@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tree: what a YAML text says, before anybody knows what it means. Every scalar keeps its original
- * text; nothing is turned into a number, a boolean or a date here, so "22:22", "no" and "010" stay what
- * was written until the schema of their key says what they are.
+ * text; nothing is turned into a number, a boolean or a date here, so "22:22", "no" and "010" stay
+ * what was written until the schema of their key says what they are.
  *
- * Of YAML only what a configuration needs is taken: maps with scalar keys, lists and scalars, in one
- * document. Anchors, aliases, merge keys and tags are refused: half of them is worse than none.
+ * Of YAML only what a configuration needs is taken: maps with scalar keys, lists and scalars, in
+ * one document. Anchors, aliases, merge keys and tags are refused: half of them is worse than none.
  */
 #ifndef SWD_YAML_TREE_H
 #define SWD_YAML_TREE_H
@@ -28,21 +28,23 @@ enum node_kind {
 /* 32 bytes: a hundred thousand rules are some two million of them. */
 struct node {
 	union {
-		const char *text;         /* scalar: never NULL, has no NUL inside */
-		const struct node *first; /* map: key, value, key, value ...; list: items; or NULL */
+		const char *text; /* scalar: never NULL, has no NUL inside */
+		const struct node
+			*first; /* map: key, value, key, value ...; list: items; or NULL */
 	};
 	const struct node *next; /* sibling, or NULL */
 	uint32_t line, column;
 	uint32_t count; /* scalar: bytes; list: items; map: entries */
-	uint8_t kind;   /* enum node_kind */
-	uint8_t plain;  /* scalar: written without quotes, and not as a block */
+	uint8_t kind;	/* enum node_kind */
+	uint8_t plain;	/* scalar: written without quotes, and not as a block */
 };
 
 /*
  * Parses `size` bytes of UTF-8; the nodes live in the arena. 0 and *ret; -EINVAL with at least one
- * error in d: a syntax error ends the reading, everything else that is refused is reported in one go;
- * -ENOMEM. The root is a map. Broken nodes are only there when -EINVAL is returned; *ret is set then,
- * too, if the text was read to its end, so that the rest can be looked at. Otherwise it is NULL.
+ * error in d: a syntax error ends the reading, everything else that is refused is reported in one
+ * go; -ENOMEM. The root is a map. Broken nodes are only there when -EINVAL is returned; *ret is set
+ * then, too, if the text was read to its end, so that the rest can be looked at. Otherwise it is
+ * NULL.
  */
 int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
 	       const struct node **ret);
@@ -61,8 +63,8 @@ bool node_is_empty(const struct node *n);
 
 #define SHOW_TEXT 64
 /*
- * A text as messages may show it: cut after some 50 bytes, with everything escaped that would trouble
- * a terminal. Returns `to`.
+ * A text as messages may show it: cut after some 50 bytes, with everything escaped that would
+ * trouble a terminal. Returns `to`.
  */
 const char *show(const char *text, char to[SHOW_TEXT]);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * unbuild: the other direction of build.c: a config becomes drafts again, for dumping. Texts are not
- * copied; the drafts live no longer than the config.
+ * unbuild: the other direction of build.c: a config becomes drafts again, for dumping. Texts are
+ * not copied; the drafts live no longer than the config.
  */
 #include <errno.h>
 
@@ -14,14 +14,17 @@ static int new_items(struct arena *a, size_t count, size_t size, struct items *r
 	return ret->at ? 0 : -ENOMEM;
 }
 
-static int add_addresses(const struct config *c, struct arena *a, const char *dev, struct items *ret)
+static int add_addresses(const struct config *c, struct arena *a, const char *dev,
+			 struct items *ret)
 {
 	struct address key = { .obj.kind = KIND_ADDRESS };
 	size_t first, n = 0, end = state_count(c->wanted, KIND_ADDRESS);
 
 	COPY_NAME(key.dev, dev);
 	for (first = state_lower(c->wanted, &key); first + n < end; n++)
-		if (!streq(((const struct address *)state_at(c->wanted, KIND_ADDRESS, first + n))->dev, dev))
+		if (!streq(((const struct address *)state_at(c->wanted, KIND_ADDRESS, first + n))
+				   ->dev,
+			   dev))
 			break;
 	if (n == 0)
 		return 0;
@@ -140,7 +143,8 @@ static int add_binds(const struct config *c, struct arena *a, struct draft_block
 		if (q->ingress_block == d->id)
 			((struct draft_name *)d->bind.at)[d->bind.count++].name = q->dev;
 		if (q->egress_block == d->id)
-			((struct draft_name *)d->bind_egress.at)[d->bind_egress.count++].name = q->dev;
+			((struct draft_name *)d->bind_egress.at)[d->bind_egress.count++].name =
+				q->dev;
 		if (q->ingress_block == d->id || q->egress_block == d->id)
 			d->takeover |= q->takeover;
 	}
@@ -162,7 +166,8 @@ static int add_blocks(const struct config *c, struct arena *a, struct draft_root
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct block *o = state_at(c->wanted, KIND_BLOCK, i);
-		struct draft_block *d = (struct draft_block *)root->blocks.at + root->blocks.count++;
+		struct draft_block *d =
+			(struct draft_block *)root->blocks.at + root->blocks.count++;
 
 		d->draft.name = o->name;
 		d->draft.has = 1u << BLOCK_ID | 1u << BLOCK_TAKEOVER | 1u << BLOCK_OFFLOAD |
@@ -194,7 +199,8 @@ static int set_daemon(const struct config *c, struct arena *a, struct draft_root
 	if (new_items(a, c->daemon.writer_count, sizeof(struct draft_name), &d->writers) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->daemon.writer_count; i++)
-		((struct draft_name *)d->writers.at)[d->writers.count++].name = c->daemon.writers[i];
+		((struct draft_name *)d->writers.at)[d->writers.count++].name =
+			c->daemon.writers[i];
 	root->draft.has |= 1u << ROOT_DAEMON;
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * value: the types of single values. Each reads the original text, so a value means what its key says
- * and never what some YAML reader would guess.
+ * value: the types of single values. Each reads the original text, so a value means what its key
+ * says and never what some YAML reader would guess.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "config/yaml/dump.h"
 #include "config/yaml/walk.h"
 
-/* Numbers and booleans are not quoted: "1500" is a text, and a schema for editors would say so too. */
+/* Numbers and booleans are not quoted: "1500" is a text, and a schema for editors would say so too.
+ */
 static bool read_bare(struct reader *r, const struct node *n, const char *what)
 {
 	char word[SHOW_TEXT];
@@ -62,7 +63,8 @@ static void bool_schema(struct jsonw *w, const struct key *key)
 	jsonw_key_string(w, "type", "boolean");
 }
 
-const struct value_type value_bool = { bool_read, bool_print, bool_schema, sizeof(bool), .bare = true };
+const struct value_type value_bool = { bool_read, bool_print, bool_schema, sizeof(bool),
+				       .bare = true };
 
 /* ---- whole numbers ---- */
 
@@ -98,7 +100,8 @@ static void uint_schema(struct jsonw *w, const struct key *key)
 	jsonw_key_u64(w, "maximum", key->max);
 }
 
-const struct value_type value_uint = { uint_read, uint_print, uint_schema, sizeof(uint32_t), .bare = true };
+const struct value_type value_uint = { uint_read, uint_print, uint_schema, sizeof(uint32_t),
+				       .bare = true };
 
 /* ---- one of some words ---- */
 
@@ -118,9 +121,9 @@ static int word_read(struct reader *r, const struct key *key, const struct node 
 
 	for (size_t i = 0; (one = word_at(i, (void *)key)) && used < sizeof(what); i++)
 		used += (size_t)snprintf(what + used, sizeof(what) - used, "%s%s",
-					 !i                            ? "" :
-					 word_at(i + 1, (void *)key)   ? ", " :
-									 " or ",
+					 !i			       ? ""
+					 : word_at(i + 1, (void *)key) ? ", "
+								       : " or ",
 					 one);
 	if (!walk_scalar(r, n, what))
 		return -EINVAL;
@@ -226,4 +229,5 @@ static void protocol_schema(struct jsonw *w, const struct key *key)
 	jsonw_array_end(w);
 }
 
-const struct value_type value_protocol = { protocol_read, protocol_print, protocol_schema, sizeof(uint32_t) };
+const struct value_type value_protocol = { protocol_read, protocol_print, protocol_schema,
+					   sizeof(uint32_t) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * value_list: the types that hold more than one value: lists of names, of addresses, and maps and lists
- * of sections.
+ * value_list: the types that hold more than one value: lists of names, of addresses, and maps and
+ * lists of sections.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,8 +35,8 @@ static int names_read(struct reader *r, const struct key *key, const struct node
 	if (err < 0)
 		return err;
 	if (key->max && n->count > key->max) {
-		walk_error(r, n, "expected at most %llu names, found %u", (unsigned long long)key->max,
-			   n->count);
+		walk_error(r, n, "expected at most %llu names, found %u",
+			   (unsigned long long)key->max, n->count);
 		return -EINVAL;
 	}
 	err = items_new(r, n->count, sizeof(struct draft_name), &items);
@@ -45,7 +45,8 @@ static int names_read(struct reader *r, const struct key *key, const struct node
 	for (const struct node *item = n->first; item; item = item->next, i++) {
 		struct draft_name *name = (struct draft_name *)items.at + items.count;
 		size_t before = walk_enter_index(r, i);
-		const char *wrong = item->kind == NODE_SCALAR ? key->check_name(item->text) : "a name";
+		const char *wrong =
+			item->kind == NODE_SCALAR ? key->check_name(item->text) : "a name";
 
 		if (wrong) {
 			walk_expected(r, item, wrong);
@@ -91,7 +92,8 @@ const struct value_type value_names = { names_read, names_print, names_schema };
 
 static int prefix_read(struct reader *r, const struct node *n, struct draft_address *ret)
 {
-	static const char what[] = "an IPv4 or IPv6 address with its prefix length, like 192.0.2.1/24";
+	static const char what[] =
+		"an IPv4 or IPv6 address with its prefix length, like 192.0.2.1/24";
 	static const uint8_t zeros[16];
 	struct draft_address a = { .node = n };
 	struct diag *diag;
@@ -103,9 +105,11 @@ static int prefix_read(struct reader *r, const struct node *n, struct draft_addr
 	if (err < 0 || !strchr(n->text, '/')) {
 		diag = walk_expected(r, n, what);
 		if (err == 0)
-			diag_hint(diag, "for the address alone write %s/%d", n->text, family == 4 ? 32 : 128);
+			diag_hint(diag, "for the address alone write %s/%d", n->text,
+				  family == 4 ? 32 : 128);
 		else if (err == -ERANGE)
-			diag_hint(diag, "the prefix length goes up to %d", strchr(n->text, ':') ? 128 : 32);
+			diag_hint(diag, "the prefix length goes up to %d",
+				  strchr(n->text, ':') ? 128 : 32);
 		return -EINVAL;
 	}
 	if (memcmp(a.addr, zeros, 16) == 0 || (family == 4 && a.addr[0] >= 224) ||
@@ -246,7 +250,8 @@ static void by_name_print(struct printer *p, const struct key *key, const void *
 	dump_raw(p, "\n");
 	p->depth++;
 	for (uint32_t i = 0; i < items->count; i++) {
-		const struct draft *d = (const void *)((const char *)items->at + i * key->section->size);
+		const struct draft *d =
+			(const void *)((const char *)items->at + i * key->section->size);
 
 		dump_indent(p);
 		dump_text(p, d->name);
@@ -312,8 +317,8 @@ static void list_print(struct printer *p, const struct key *key, const void *fro
 		dump_indent(p);
 		dump_raw(p, "- ");
 		p->depth++;
-		dump_section(p, key->section,
-			     (const char *)items->at + i * key->section->size, true);
+		dump_section(p, key->section, (const char *)items->at + i * key->section->size,
+			     true);
 		p->depth--;
 	}
 	p->depth--;

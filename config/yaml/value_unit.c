@@ -20,7 +20,8 @@ static int duration_read(struct reader *r, const struct key *key, const struct n
 
 	print_duration_ms(key->min, min);
 	print_duration_ms(key->max, max);
-	snprintf(what, sizeof(what), "a time from %s to %s, with its unit (ms, s, m, h or d)", min, max);
+	snprintf(what, sizeof(what), "a time from %s to %s, with its unit (ms, s, m, h or d)", min,
+		 max);
 	if (!walk_scalar(r, n, what))
 		return -EINVAL;
 	if (parse_duration_ms(n->text, &ms) < 0 || ms < key->min || ms > key->max) {
@@ -45,7 +46,8 @@ static void duration_schema(struct jsonw *w, const struct key *key)
 	jsonw_key_string(w, "pattern", "^[0-9]+(ms|s|m|h|d)$");
 }
 
-const struct value_type value_duration = { duration_read, duration_print, duration_schema, sizeof(uint32_t) };
+const struct value_type value_duration = { duration_read, duration_print, duration_schema,
+					   sizeof(uint32_t) };
 
 /* ---- a rate ---- */
 
@@ -56,8 +58,8 @@ static int rate_read(struct reader *r, const struct key *key, const struct node 
 
 	print_rate_bit(key->min, min);
 	print_rate_bit(key->max, max);
-	snprintf(what, sizeof(what), "a rate from %s to %s, with its unit (bit, kbit, mbit or gbit)", min,
-		 max);
+	snprintf(what, sizeof(what),
+		 "a rate from %s to %s, with its unit (bit, kbit, mbit or gbit)", min, max);
 	if (!walk_scalar(r, n, what))
 		return -EINVAL;
 	if (parse_rate_bit(n->text, &rate) < 0 || rate < key->min || rate > key->max) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * walk: one reader for all sections. It knows maps, keys and paths; what a value means is its type's.
+ * walk: one reader for all sections. It knows maps, keys and paths; what a value means is its
+ * type's.
  */
 #include "config/yaml/walk.h"
 
@@ -178,9 +179,10 @@ void walk_unknown(struct reader *r, const struct node *key, const char *what,
 		return;
 	}
 	for (size_t i = 0; (one = name(i, data)) && used < sizeof(known); i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", one);
-	diag = walk_error(r, key, "unknown key '%s', expected for %s: %s", show(key->text, word), what,
-			  known);
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 one);
+	diag = walk_error(r, key, "unknown key '%s', expected for %s: %s", show(key->text, word),
+			  what, known);
 	near = nearest_word(word, name, data);
 	if (near)
 		diag_hint(diag, "did you mean '%s'?", near);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * walk: reads a tree by the tables. Unknown and duplicate keys, wrong types, missing and empty values
- * are found here, for every section alike, and the path of each is kept at hand.
+ * walk: reads a tree by the tables. Unknown and duplicate keys, wrong types, missing and empty
+ * values are found here, for every section alike, and the path of each is kept at hand.
  */
 #ifndef SWD_YAML_WALK_H
 #define SWD_YAML_WALK_H
@@ -23,7 +23,8 @@ size_t walk_enter_index(struct reader *r, size_t i);
 void walk_leave(struct reader *r, size_t before);
 
 /* Adds an error at a node with the path as it is. Returns it, for a hint, or NULL. */
-struct diag *walk_error(struct reader *r, const struct node *n, const char *fmt, ...) _printf_(3, 4);
+struct diag *walk_error(struct reader *r, const struct node *n, const char *fmt, ...)
+	_printf_(3, 4);
 /* "expected WHAT, found 'text'" (a list, a map, nothing). */
 struct diag *walk_expected(struct reader *r, const struct node *n, const char *what);
 
