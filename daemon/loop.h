@@ -38,8 +38,11 @@ typedef void (*loop_signal_fn)(int signo, void *data);
 int loop_signal(struct loop *l, int signo, loop_signal_fn fn, void *data);
 
 typedef void (*loop_wake_fn)(void *data);
-/* fn runs in the loop's thread soon after each loop_wake(); several wakes may become one. */
-void loop_on_wake(struct loop *l, loop_wake_fn fn, void *data);
+/*
+ * fn runs in the loop's thread soon after each loop_wake(); several wakes may become one. Up to 8 may be
+ * registered, for the loop's life; all are called. 0 or -ENOSPC.
+ */
+int loop_on_wake(struct loop *l, loop_wake_fn fn, void *data);
 void loop_wake(struct loop *l); /* from any thread */
 
 #endif

@@ -31,22 +31,43 @@ struct waiting {
 	const struct object *for_what; /* not referenced: lives in wanted */
 };
 
+/* What can't be done until a person decides: something foreign is in the way. */
+struct conflict {
+	struct object *object;       /* a reference; what can't be as the file says */
+	bool blocking;               /* an apply is refused for it; else it is only told */
+	char text[160];              /* what is in the way, no full stop */
+};
+
 struct plan {
 	struct step *steps;
 	size_t count, space;
 	struct waiting *waiting;
 	size_t waiting_count, waiting_space;
+	struct conflict *conflicts;
+	size_t conflict_count, conflict_space;
 };
 
+/* All return 0 or -ENOMEM. A plan starts as { 0 }. */
 void plan_clear(struct plan *p);
 int plan_add(struct plan *p, enum kernel_op op, enum step_reason reason,
 	     const struct object *wanted, const struct object *found); /* takes references of its own */
 int plan_wait(struct plan *p, const char *port, const struct object *for_what);
+int plan_conflict(struct plan *p, const struct object *object, bool blocking, const char *fmt,
+		  ...) _printf_(4, 5);
 
 const char *step_reason_name(enum step_reason r); /* "missing", ... */
 /* "+ block 10 chain 0 pref 11 ip flower 0x1 (rule no-bogons): missing" */
 void step_print(const struct step *s, char *to, size_t size);
+/* The object of a step: what it wants, or else what it finds. */
+const struct object *step_object(const struct step *s);
 struct jsonw;
+/*
+ * {"steps": [{"op", "reason", "kind", "object", "block", "rule", "line", "text"}],
+ *  "waiting": [{"port", "object"}], "conflicts": [{"object", "line", "text"}]}: always these keys,
+ * null where there is nothing to say.
+ */
 void plan_json(const struct plan *p, struct jsonw *w);
+/* The same as text, ended by NUL; the caller frees it. */
+int plan_json_text(const struct plan *p, char **ret);
 
 #endif

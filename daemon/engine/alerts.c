@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The list of alerts: see alerts.h.
+ */
+#include "daemon/engine/alerts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int alerts_init(struct alerts *a, alert_fn fn, void *data)
+{
+	*a = (struct alerts){ .fn = fn, .data = data };
+	a->list = calloc(ALERTS_MAX, sizeof(*a->list));
+	a->seen = calloc(ALERTS_MAX, sizeof(*a->seen));
+	if (!a->list || !a->seen) {
+		alerts_clear(a);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void alerts_clear(struct alerts *a)
+{
+	free(a->list);
+	free(a->seen);
+	*a = (struct alerts){ 0 };
+}
+
+static size_t find(const struct alerts *a, const char *id, const char *about)
+{
+	size_t i;
+
+	for (i = 0; i < a->count; i++)
+		if (streq(a->list[i].id, id) && streq(a->list[i].about, about))
+			break;
+	return i;
+}
+
+static void drop(struct alerts *a, size_t i)
+{
+	struct alert gone = a->list[i];
+
+	a->count--;
+	memmove(&a->list[i], &a->list[i + 1], (a->count - i) * sizeof(*a->list));
+	memmove(&a->seen[i], &a->seen[i + 1], (a->count - i) * sizeof(*a->seen));
+	a->fn(&gone, false, a->data);
+}
+
+void alert_set(struct alerts *a, const char *id, const char *about, const char *fmt, ...)
+{
+	char cut[sizeof(a->list->about)];
+	struct alert *at;
+	va_list ap;
+	size_t i;
+	bool raised;
+
+	snprintf(cut, sizeof(cut), "%s", about);
+	i = find(a, id, cut);
+	raised = i == a->count;
+	if (raised && a->count == ALERTS_MAX)
+		return;
+	at = &a->list[i];
+	if (raised) {
+		*at = (struct alert){ .since_ns = now_realtime_ns() };
+		snprintf(at->id, sizeof(at->id), "%s", id);
+		snprintf(at->about, sizeof(at->about), "%s", cut);
+		a->count++;
+	}
+	a->seen[i] = true;
+	va_start(ap, fmt);
+	vsnprintf(at->text, sizeof(at->text), fmt, ap);
+	va_end(ap);
+	if (raised)
+		a->fn(at, true, a->data);
+}
+
+void alert_end(struct alerts *a, const char *id, const char *about)
+{
+	char cut[sizeof(a->list->about)];
+	size_t i;
+
+	snprintf(cut, sizeof(cut), "%s", about);
+	i = find(a, id, cut);
+	if (i < a->count)
+		drop(a, i);
+}
+
+void alerts_begin(struct alerts *a, const char *id)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (streq(a->list[i].id, id))
+			a->seen[i] = false;
+}
+
+void alerts_finish(struct alerts *a, const char *id)
+{
+	for (size_t i = a->count; i-- > 0;)
+		if (streq(a->list[i].id, id) && !a->seen[i])
+			drop(a, i);
+}

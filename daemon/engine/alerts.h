@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * alerts: what an operator should know of now, each once. An alert is known by its id and what it is
+ * about; setting it again renews its text and says nothing new. The caller learns what is new or gone
+ * through a function, to log it and to tell clients.
+ */
+#ifndef SWD_ENGINE_ALERTS_H
+#define SWD_ENGINE_ALERTS_H
+
+#include "daemon/engine/snapshot.h"
+
+#define ALERTS_MAX 256 /* more are dropped: the first ones say enough */
+
+typedef void (*alert_fn)(const struct alert *a, bool raised, void *data);
+
+struct alerts {
+	struct alert *list; /* in order of appearance */
+	bool *seen;
+	size_t count;
+	alert_fn fn;
+	void *data;
+};
+
+/* 0 or -ENOMEM. */
+int alerts_init(struct alerts *a, alert_fn fn, void *data);
+void alerts_clear(struct alerts *a);
+
+void alert_set(struct alerts *a, const char *id, const char *about, const char *fmt, ...)
+	_printf_(4, 5);
+void alert_end(struct alerts *a, const char *id, const char *about);
+/* For a set that is found out anew as a whole: those of `id` that are not set between the two end. */
+void alerts_begin(struct alerts *a, const char *id);
+void alerts_finish(struct alerts *a, const char *id);
+
+#endif

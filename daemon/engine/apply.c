@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From plan to requests, and from answers to messages: see apply.h. The way back is in undo.c.
+ */
+#include "daemon/engine/apply.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "daemon/engine/observe.h"
+#include "daemon/engine/owned.h"
+
+#define BATCH_MOST 128
+
+void apply_clear(struct apply *a)
+{
+	state_free(a->before);
+	state_free(a->owned_before);
+	free(a->outcomes);
+	free(a->errors);
+	free(a->said);
+	*a = (struct apply){ 0 };
+}
+
+/* ---- records of ownership ---- */
+
+/*
+ * What carries no mark is recorded before it is made: a crash between the two leaves a record too many,
+ * which harms nothing, and never an object that nobody owns.
+ */
+static int record(struct engine_owner *o, const struct plan *plan)
+{
+	_cleanup_free_ const struct object **list = calloc(plan->count + 1, sizeof(*list));
+	size_t n = 0;
+	int r = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct step *s = &plan->steps[i];
+
+		if (s->op == KERNEL_ADD && owned_kind((enum kind)s->wanted->kind))
+			list[n++] = s->wanted;
+	}
+	if (n == 0)
+		return 0;
+	pulse_wait(o->pulse);
+	r = o->store ? store_own(o->store, list, n) : -ENODEV;
+	pulse_go(o->pulse);
+	owner_store_result(o, "what is ours can't be recorded", r);
+	return r;
+}
+
+void apply_disown(struct engine_owner *o, const struct object *object)
+{
+	const struct object *list[1] = { object };
+
+	if (!owned_kind((enum kind)object->kind))
+		return;
+	state_remove(o->owned, object);
+	if (o->store)
+		owner_store_result(o, "what is ours can't be recorded",
+				   store_disown(o->store, list, 1));
+}
+
+/* Keeps the set in memory; a record of what was refused goes again. */
+static void settle_owned(struct engine_owner *o, const struct step *s, enum kernel_outcome outcome)
+{
+	const struct object *object = step_object(s);
+	struct object *ref;
+
+	if (!owned_kind((enum kind)object->kind))
+		return;
+	if (s->op == KERNEL_ADD && outcome == KERNEL_DONE) {
+		ref = object_ref(s->wanted);
+		if (state_put(o->owned, ref) < 0)
+			object_unref(ref);
+	} else if (s->op == KERNEL_ADD || (s->op == KERNEL_REMOVE && outcome == KERNEL_DONE)) {
+		if (s->op == KERNEL_REMOVE && !owned_has(o->owned, object))
+			return;
+		apply_disown(o, object);
+	}
+}
+
+/* ---- messages ---- */
+
+/* "swd.yaml:41:7: error: rule no-bogons: kernel: WORDS (block 10 chain 0 pref 11 ip flower 0x1)" */
+static void explain(const struct step *s, const char *words, struct diags *d)
+{
+	const struct object *object = step_object(s);
+	const struct rule *rule =
+		object->kind == KIND_FILTER ? ((const struct filter *)object)->rule : NULL;
+	char path[RULE_NAME_MAX + 8], label[OBJECT_LABEL];
+
+	object_label(object, label);
+	if (rule) {
+		snprintf(path, sizeof(path), "rule %s", rule->name);
+		diags_add(d, DIAG_ERROR, object->origin, path, "kernel: %s (%s)", words, label);
+	} else {
+		diags_add(d, DIAG_ERROR, object->origin, label, "kernel: %s", words);
+	}
+}
+
+static void explain_refused(const struct step *s, const struct kernel_request *req, struct diags *d)
+{
+	char words[256];
+
+	if (req->words && req->words[0])
+		snprintf(words, sizeof(words), "%s: %s", req->words, strerror(-req->error));
+	else
+		snprintf(words, sizeof(words), "%s", strerror(-req->error));
+	explain(s, words, d);
+}
+
+/* ---- outcomes ---- */
+
+/*
+ * True if found has what the step was for. What the kernel says it took is compared with what was
+ * wanted: an answer of "done" is not believed alone.
+ */
+static bool took_it(const struct engine_owner *o, const struct step *s)
+{
+	const struct object *now = state_find(o->found, step_object(s));
+
+	if (s->op == KERNEL_REMOVE)
+		return !now;
+	return now && kind_ops((enum kind)s->wanted->kind)->satisfied(s->wanted, now);
+}
+
+/* A file may list a VLAN device as a port: then found has it under the other kind. */
+static bool checkable(const struct engine_owner *o, const struct step *s)
+{
+	return step_object(s)->kind != KIND_PORT || state_find(o->found, step_object(s));
+}
+
+static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
+			const struct kernel_request *req, struct diags *d)
+{
+	const struct step *s = &a->plan->steps[i];
+	enum kernel_outcome outcome = req->outcome;
+	size_t said = diags_count(d);
+	int error = req->error;
+
+	observe_took(o, req);
+	if (outcome == KERNEL_UNKNOWN) {
+		outcome = took_it(o, s) ? KERNEL_DONE : KERNEL_REFUSED;
+		error = -ETIMEDOUT;
+		if (outcome == KERNEL_REFUSED)
+			explain(s, "no answer in time, and not done", d);
+	} else if (outcome == KERNEL_REFUSED || outcome == KERNEL_NOT_SENT) {
+		outcome = KERNEL_REFUSED;
+		explain_refused(s, req, d);
+	} else if (s->op != KERNEL_REMOVE && checkable(o, s) && !took_it(o, s)) {
+		outcome = KERNEL_REFUSED;
+		error = -EPROTO;
+		explain(s, "it said yes, and holds something else", d);
+	}
+	a->said[i] = diags_count(d) > said ? said + 1 : 0;
+	a->outcomes[i] = outcome;
+	a->errors[i] = outcome == KERNEL_DONE ? 0 : error;
+	a->done += outcome == KERNEL_DONE;
+	a->refused += outcome != KERNEL_DONE;
+	settle_owned(o, s, outcome);
+}
+
+/* ---- batches ---- */
+
+/* True if the step needs a device that a step of the batch makes or takes. */
+static bool depends(const struct plan *p, size_t first, size_t i)
+{
+	const struct object *object = step_object(&p->steps[i]);
+	const char *needs;
+
+	if (object->kind != KIND_VLAN)
+		return false;
+	needs = ((const struct vlan *)object)->link;
+	for (; first < i; first++) {
+		const struct vlan *v = (const struct vlan *)step_object(&p->steps[first]);
+
+		if (streq(v->name, needs) || streq(v->name, ((const struct vlan *)object)->name))
+			return true;
+	}
+	return false;
+}
+
+static size_t batch_end(const struct plan *p, size_t first)
+{
+	size_t i = first + 1;
+
+	while (i < p->count && i - first < BATCH_MOST &&
+	       step_object(&p->steps[i])->kind == step_object(&p->steps[first])->kind &&
+	       !depends(p, first, i))
+		i++;
+	return i;
+}
+
+static int run_batch(struct engine_owner *o, struct apply *a, size_t first, size_t end,
+		     struct kernel_request *reqs, struct diags *d)
+{
+	int r;
+
+	for (size_t i = first; i < end; i++)
+		reqs[i - first] = (struct kernel_request){
+			.op = a->plan->steps[i].op,
+			.wanted = a->plan->steps[i].wanted,
+			.found = a->plan->steps[i].found,
+		};
+	a->sent += end - first;
+	pulse_wait(o->pulse);
+	r = kernel_execute(o->kernel, reqs, end - first);
+	pulse_go(o->pulse);
+	for (size_t i = first; i < end; i++) {
+		struct kernel_request *req = &reqs[i - first];
+
+		if (r < 0 && req->outcome == KERNEL_NOT_SENT && req->error == 0)
+			req->error = r;
+		settle_step(o, a, i, req, d);
+		kernel_request_clear(req);
+	}
+	observe_events(o);
+	return a->refused ? -EIO : 0;
+}
+
+int apply_run(struct engine_owner *o, const struct plan *plan, enum apply_mode mode, struct diags *d,
+	      struct apply *ret)
+{
+	_cleanup_free_ struct kernel_request *reqs = NULL;
+	int r;
+
+	ret->plan = plan;
+	if (plan->count == 0)
+		return 0;
+	reqs = calloc(BATCH_MOST, sizeof(*reqs));
+	ret->outcomes = calloc(plan->count, sizeof(*ret->outcomes));
+	ret->errors = calloc(plan->count, sizeof(*ret->errors));
+	ret->said = calloc(plan->count, sizeof(*ret->said));
+	if (!reqs || !ret->outcomes || !ret->errors || !ret->said)
+		return -ENOMEM;
+	if (mode == APPLY_ALL) {
+		ret->before = state_copy(o->found);
+		ret->owned_before = state_copy(o->owned);
+		if (!ret->before || !ret->owned_before)
+			return -ENOMEM;
+	}
+	r = record(o, plan);
+	if (r < 0 && mode == APPLY_ALL)
+		return r;
+
+	for (size_t i = 0, end; i < plan->count; i = end) {
+		end = batch_end(plan, i);
+		r = run_batch(o, ret, i, end, reqs, d);
+		if (r < 0 && mode == APPLY_ALL)
+			return r;
+	}
+	return ret->refused ? -EIO : 0;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The engine's side of the bypass: asks the policy room block by block and tells what changed. See judge.h.
+ */
+#include "daemon/engine/judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "config/base/log.h"
+
+static const struct bypass_report *report_of(const struct engine_owner *o, uint32_t block)
+{
+	for (size_t i = 0; i < o->report_count; i++)
+		if (o->reports[i].block == block)
+			return &o->reports[i];
+	return NULL;
+}
+
+static bool strategy_kernel_reads(const struct engine_owner *o)
+{
+	return o->ability == BYPASS_ABILITY_READBACK;
+}
+
+/* The kernel's own word, where it has one. A block that nobody binds has none. */
+static void read_back(struct engine_owner *o, uint32_t block)
+{
+	struct bypass_reading reading;
+	int r;
+
+	if (!strategy_kernel_reads(o))
+		return;
+	pulse_wait(o->pulse);
+	r = kernel_read_bypass(o->kernel, block, &reading);
+	pulse_go(o->pulse);
+	if (r == 0)
+		bypass_read(o->bypass, &reading);
+}
+
+static bool foreign_culprit(const struct bypass_report *r)
+{
+	for (size_t i = 0; i < MIN(r->culprit_count, (size_t)BYPASS_CULPRITS); i++)
+		if (r->culprits[i].owner == OWNER_FOREIGN)
+			return true;
+	return false;
+}
+
+/*
+ * A block of software rules has no bypass by its own wish: that is no alarm. It is one if the file requires
+ * the bypass, or if someone else took it away.
+ */
+static bool is_alarming(const struct block *block, const struct bypass_report *r)
+{
+	if (block->bypass == BYPASS_WANT_OFF || r->strategy == BYPASS_STRATEGY_NONE)
+		return false;
+	if (r->state != BYPASS_OFF || r->filters == 0)
+		return false;
+	return block->bypass == BYPASS_WANT_REQUIRED || foreign_culprit(r);
+}
+
+static void tell_state(struct engine_owner *o, const struct block *block,
+		       const struct bypass_report *now)
+{
+	const struct bypass_report *before = report_of(o, block->id);
+	const char *why = now->culprit_count ? now->culprits[0].text : "";
+	char about[64];
+
+	snprintf(about, sizeof(about), "block %s", block->name);
+	if (!before || before->state != now->state) {
+		owner_event(o, ENGINE_EVENT_BYPASS, about, "bypass %s (%s), %s%s%s",
+			    bypass_state_name(now->state), bypass_strategy_name(now->strategy),
+			    bypass_evidence_name(now->evidence), why[0] ? ": " : "", why);
+		log_info("%s: bypass %s (%s), %s%s%s", about, bypass_state_name(now->state),
+			 bypass_strategy_name(now->strategy), bypass_evidence_name(now->evidence),
+			 why[0] ? ": " : "", why);
+	}
+	if (is_alarming(block, now))
+		alert_set(&o->alerts, "bypass-off", about, "the bypass is off: %s",
+			  why[0] ? why : "no filter can be named");
+}
+
+static void tell_foreign(struct engine_owner *o, const struct block *block)
+{
+	const struct filter *first = NULL;
+	char about[64], label[OBJECT_LABEL];
+	size_t i, end, n = 0;
+
+	state_block_filters(o->found, block->id, &i, &end);
+	for (; i < end; i++) {
+		const struct filter *f = state_at(o->found, KIND_FILTER, i);
+
+		if (f->owner != OWNER_FOREIGN)
+			continue;
+		if (!first)
+			first = f;
+		n++;
+	}
+	if (!first)
+		return;
+	object_label(&first->obj, label);
+	snprintf(about, sizeof(about), "block %s", block->name);
+	alert_set(&o->alerts, "foreign", about, "%zu foreign filter%s, the first: %s", n,
+		  n == 1 ? "" : "s", label);
+}
+
+void judge_blocks(struct engine_owner *o)
+{
+	const struct state *wanted = o->config ? o->config->wanted : NULL;
+	size_t n = wanted ? state_count(wanted, KIND_BLOCK) : 0;
+	struct bypass_report *reports = calloc(n + 1, sizeof(*reports));
+
+	if (!reports)
+		return; /* the old ones stand; the next change tries again */
+	alerts_begin(&o->alerts, "bypass-off");
+	alerts_begin(&o->alerts, "foreign");
+	for (size_t i = 0; i < n; i++) {
+		const struct block *block = state_at(wanted, KIND_BLOCK, i);
+		struct bypass_words words = {
+			.filters = o->filters,
+			.block_wanted = block,
+			.file = o->config->file,
+		};
+
+		read_back(o, block->id);
+		if (bypass_judge(o->bypass, block->id, o->found, &words, &reports[i]) < 0) {
+			free(reports);
+			return;
+		}
+		tell_state(o, block, &reports[i]);
+		tell_foreign(o, block);
+	}
+	alerts_finish(&o->alerts, "bypass-off");
+	alerts_finish(&o->alerts, "foreign");
+	free(o->reports);
+	o->reports = reports;
+	o->report_count = n;
+}

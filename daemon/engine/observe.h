@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * observe: keeps found true. The only room that writes it. Dumps are the truth, events are hints: an event
+ * that says something is there is taken; one that says a filter is gone makes us ask for it by name; what
+ * changes without an event (a last unbind empties a block, binds change in_hw) is marked stale and dumped
+ * again. Each filter event also goes to the bypass room, in the kernel's order.
+ *
+ * observe.c reads (dumps and questions), events.c takes what happens.
+ */
+#ifndef SWD_ENGINE_OBSERVE_H
+#define SWD_ENGINE_OBSERVE_H
+
+#include "daemon/engine/owner.h"
+
+/* Dumps everything. `first`: nothing was known before. 0 or -errno, then found is as it was. */
+int observe_all(struct engine_owner *o, bool first);
+/* Dumps again what is stale, and asks for what is doubted. What fails stays stale. 0 or -errno. */
+int observe_refresh(struct engine_owner *o);
+/* Reads events without waiting. True if some may be left. */
+bool observe_events(struct engine_owner *o);
+/* Fresh counters of a block (0: all blocks) and of the qdiscs. */
+int observe_counters(struct engine_owner *o, uint32_t block);
+
+/* Asks for one object. 0: it is in found now; -ENOENT: it is not there, nor in found; or -errno. */
+int observe_ask(struct engine_owner *o, const struct object *key);
+/* The outcome of a request, from apply. */
+void observe_took(struct engine_owner *o, const struct kernel_request *req);
+
+/* ---- between observe.c and events.c ---- */
+
+bool observe_is_stale(const struct engine_owner *o);
+void observe_stale_block(struct engine_owner *o, uint32_t block);
+void observe_stale_all(struct engine_owner *o);
+/* How many found qdiscs bind the block, `but` not counted. */
+size_t observe_members(const struct engine_owner *o, uint32_t block, const struct qdisc *but);
+void observe_qdisc_new(struct engine_owner *o, const struct qdisc *q, bool own);
+void observe_qdisc_gone(struct engine_owner *o, const struct qdisc *key, bool own);
+/* A device is not there any more, and nothing that was on it. */
+void observe_dev_gone(struct engine_owner *o, const char *name);
+/* A device as it is now. */
+void observe_dev_new(struct engine_owner *o, const struct object *dev);
+/* Puts a reference into found; a lack of memory makes everything stale. */
+void observe_put(struct engine_owner *o, const struct object *object);
+const struct link_facts *observe_facts(const struct object *dev);
+const char *observe_dev_name(const struct object *dev);
+
+#endif

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The engine thread's state, its birth and its dispatch: see owner.h.
+ */
+#include "daemon/engine/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "config/base/log.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/observe.h"
+#include "daemon/engine/publish.h"
+#include "daemon/engine/repair.h"
+
+#define MS 1000000ULL
+
+static const struct daemon_settings defaults = {
+	.settle_ms = 5,
+	.audit_ms = 60000,
+	.port_wait_ms = 10000,
+	.log_level = LOG_LEVEL_INFO,
+};
+
+/* ---- what the other rooms call ---- */
+
+const struct daemon_settings *owner_settings(const struct engine_owner *o)
+{
+	return o->config ? &o->config->daemon : &defaults;
+}
+
+void owner_news(struct engine_owner *o)
+{
+	owner_sooner(&o->publish_due, o->published_ns + PUBLISH_GAP_NS);
+}
+
+void owner_changed(struct engine_owner *o)
+{
+	owner_sooner(&o->repair_due, now_monotonic_ns() + owner_settings(o)->settle_ms * MS);
+	o->judge = true;
+	owner_news(o);
+}
+
+void owner_event(struct engine_owner *o, enum engine_event_type type, const char *about,
+		 const char *fmt, ...)
+{
+	struct engine_event e = { .type = type, .at_ns = now_realtime_ns() };
+	va_list ap;
+
+	snprintf(e.about, sizeof(e.about), "%s", about);
+	va_start(ap, fmt);
+	vsnprintf(e.text, sizeof(e.text), fmt, ap);
+	va_end(ap);
+	o->listener.event(&e, o->listener.data);
+}
+
+void owner_store_result(struct engine_owner *o, const char *what, int r)
+{
+	if (r < 0 && r != -ENOENT)
+		alert_set(&o->alerts, "store", "store", "%s: %s", what,
+			  r == -ENODEV ? "the store is not open" : strerror(-r));
+	else if (o->store)
+		alert_end(&o->alerts, "store", "store");
+	owner_news(o);
+}
+
+static void on_alert(const struct alert *a, bool raised, void *data)
+{
+	struct engine_owner *o = data;
+
+	if (raised)
+		log_warning("alert: %s: %s", a->about, a->text);
+	else
+		log_info("alert is over: %s: %s", a->about, a->text);
+	owner_event(o, ENGINE_EVENT_ALERT, a->about, "%s%s", raised ? "" : "over: ", a->text);
+	owner_news(o);
+}
+
+/* ---- birth and death ---- */
+
+int owner_new(const struct engine_options *options, const struct owner_listener *listener,
+	      struct pulse *pulse, struct engine_owner **ret)
+{
+	_cleanup_(owner_freep) struct engine_owner *o = calloc(1, sizeof(*o));
+	int r;
+
+	if (!o)
+		return -ENOMEM;
+	o->listener = *listener;
+	o->pulse = pulse;
+	o->ability_how = "not probed yet";
+	o->repair_due = o->audit_due = o->publish_due = o->ready_due = OWNER_NEVER;
+	o->config_path = strdup(options->config_path);
+	o->state_dir = strdup(options->state_dir);
+	o->found = state_new();
+	o->ask = state_new();
+	o->owned = state_new();
+	if (!o->config_path || !o->state_dir || !o->found || !o->ask || !o->owned ||
+	    alerts_init(&o->alerts, on_alert, o) < 0 || backoff_init(&o->backoff) < 0)
+		return -ENOMEM;
+	r = kernel_open(&o->kernel);
+	if (r == 0)
+		*ret = take(o);
+	return r;
+}
+
+void owner_free(struct engine_owner *o)
+{
+	if (!o)
+		return;
+	config_unref(o->config);
+	state_free(o->filters);
+	state_free(o->found);
+	state_free(o->ask);
+	state_free(o->owned);
+	bypass_free(o->bypass);
+	store_close(o->store);
+	kernel_close(o->kernel);
+	alerts_clear(&o->alerts);
+	backoff_clear(&o->backoff);
+	free(o->reports);
+	free(o->stale.blocks);
+	free(o->config_path);
+	free(o->state_dir);
+	free(o);
+}
+
+/* ---- start ---- */
+
+/* This boot and this network namespace: what the kernel holds is gone with either. */
+static void read_place(char to[128])
+{
+	struct stat st = { 0 };
+	char boot[64] = "?";
+	_cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : -1;
+
+	if (n > 0) {
+		boot[n] = '\0';
+		boot[strcspn(boot, "\n")] = '\0';
+	}
+	stat("/proc/self/ns/net", &st);
+	snprintf(to, 128, "%s net:%llu", boot, (unsigned long long)st.st_ino);
+}
+
+static void open_store(struct engine_owner *o)
+{
+	char place[128], words[STORE_WORDS];
+	int r;
+
+	read_place(place);
+	pulse_wait(o->pulse);
+	r = store_open(o->state_dir, place, &o->store, words);
+	if (r == 0)
+		r = store_owned(o->store, o->owned);
+	pulse_go(o->pulse);
+	if (r < 0)
+		alert_set(&o->alerts, "store", "store", "%s; applies are refused",
+			  words[0] ? words : strerror(-r));
+	else if (words[0])
+		alert_set(&o->alerts, "store-rebuilt", "store", "%s", words);
+}
+
+static void probe(struct engine_owner *o)
+{
+	const char *how = "the probe failed";
+	int r;
+
+	pulse_wait(o->pulse);
+	r = kernel_probe_bypass(&o->ability, &how);
+	pulse_go(o->pulse);
+	o->ability_how = how;
+	if (r < 0) {
+		o->ability = BYPASS_ABILITY_UNKNOWN;
+		alert_set(&o->alerts, "probe", "bypass", "the kernel's ability is not known: %s: %s",
+			  how, strerror(-r));
+	}
+}
+
+static int first_look(struct engine_owner *o)
+{
+	int r;
+
+	/* Events wait in the socket from here on; what happens during the dump comes behind it. */
+	r = observe_all(o, true);
+	if (r < 0)
+		alert_set(&o->alerts, "dump", "kernel", "the first dump failed: %s", strerror(-r));
+	else
+		observe_events(o);
+	return r;
+}
+
+static void check_ready(struct engine_owner *o, bool late)
+{
+	if (o->ready || (o->waiting && !late))
+		return;
+	o->ready = true;
+	o->ready_due = OWNER_NEVER;
+	o->listener.ready(o->listener.data);
+}
+
+/* What every piece of work ends with. */
+static void after(struct engine_owner *o)
+{
+	if (o->publish_due <= now_monotonic_ns())
+		publish(o);
+	if (o->ready_due != OWNER_NEVER)
+		check_ready(o, false);
+}
+
+void owner_start(struct engine_owner *o)
+{
+	uint64_t now;
+
+	open_store(o);
+	probe(o);
+	o->bypass = bypass_new(o->ability);
+	if (!o->bypass) {
+		log_error("no memory for the start");
+		return;
+	}
+	if (first_look(o) == 0)
+		commit_start(o);
+	now = now_monotonic_ns();
+	o->audit_due = now + owner_settings(o)->audit_ms * MS;
+	o->ready_due = now + owner_settings(o)->port_wait_ms * MS;
+	o->judge = true;
+	publish(o);
+	after(o);
+}
+
+/* ---- dispatch ---- */
+
+static void counters(struct engine_owner *o, struct job *job)
+{
+	job->result = observe_counters(o, job->block);
+	o->judge = true;
+	publish(o);
+}
+
+void owner_job(struct engine_owner *o, struct job *job)
+{
+	if (!o->bypass) {
+		job->result = -ENOMEM;
+		return;
+	}
+	switch (job->type) {
+	case JOB_APPLY:
+		commit_apply(o, job);
+		publish(o); /* before done(): the caller's next question finds it */
+		break;
+	case JOB_PLAN:
+		commit_plan(o, job);
+		break;
+	case JOB_COUNTERS:
+		counters(o, job);
+		break;
+	case JOB_TEARDOWN:
+		commit_teardown(o, job);
+		publish(o);
+		break;
+	case JOB_STOP:
+		break;
+	}
+	after(o);
+}
+
+bool owner_readable(struct engine_owner *o)
+{
+	bool more;
+
+	if (!o->bypass)
+		return false;
+	more = observe_events(o);
+	after(o);
+	return more;
+}
+
+uint64_t owner_due(const struct engine_owner *o)
+{
+	return MIN(MIN(o->repair_due, o->audit_due), MIN(o->publish_due, o->ready_due));
+}
+
+void owner_tick(struct engine_owner *o)
+{
+	uint64_t now = now_monotonic_ns();
+
+	if (!o->bypass)
+		return;
+	if (o->audit_due <= now) {
+		o->audit_due = now + owner_settings(o)->audit_ms * MS;
+		repair_audit(o);
+	} else if (o->repair_due <= now) {
+		repair_run(o);
+	}
+	if (o->ready_due <= now)
+		check_ready(o, true);
+	after(o);
+}

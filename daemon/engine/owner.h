@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * owner: all that the engine thread knows, and its dispatch. Wanted is written only by commit, found only
+ * by observe, the kernel only by apply; everybody here may read. It knows no loop and no thread, so tests
+ * drive it step by step: engine.c gives it jobs, tells it when the kernel's events can be read, and calls
+ * owner_tick() when owner_due() has come.
+ */
+#ifndef SWD_ENGINE_OWNER_H
+#define SWD_ENGINE_OWNER_H
+
+#include "daemon/engine/alerts.h"
+#include "daemon/engine/backoff.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/pulse.h"
+#include "daemon/engine/store.h"
+
+#define OWNER_NEVER UINT64_MAX
+
+/* What the owner tells upward; in the engine thread. */
+struct owner_listener {
+	void (*snapshot)(struct snapshot *s, void *data); /* takes over the reference */
+	void (*event)(const struct engine_event *e, void *data);
+	void (*ready)(void *data);
+	void *data;
+};
+
+/* What may be out of date in found, and is to be dumped again. */
+struct stale {
+	bool links, addresses, qdiscs, all_blocks;
+	bool unknown; /* events were lost: the history of all blocks too */
+	uint32_t *blocks;
+	size_t count, space;
+};
+
+struct engine_owner {
+	char *config_path, *state_dir;
+	struct owner_listener listener;
+	struct pulse *pulse;
+	struct kernel *kernel;
+
+	enum bypass_ability ability;
+	const char *ability_how;
+	struct bypass *bypass;
+
+	/* Wanted. Only commit (and heal, which moves prefs) writes it. */
+	struct config *config;     /* NULL before the first good file */
+	struct state *filters;     /* compiled; NULL likewise */
+	uint64_t generation;       /* committed; 0: none */
+	uint64_t text_hash;        /* of the committed text */
+	enum apply_outcome last_outcome;
+	uint64_t last_apply_ns;
+	char last_error[512];
+
+	/* Found. Only observe writes it. */
+	struct state *found;
+	struct stale stale;
+	struct state *ask;         /* keys to be asked for by name */
+	uint64_t counters_ns;      /* realtime */
+	uint64_t full_dump_ns;     /* monotonic: of the last dump of everything */
+
+	/* What is ours and carries no mark; the store holds the same. */
+	struct store *store;       /* NULL: there is none to write to */
+	struct state *owned;
+
+	struct bypass_report *reports; /* for each wanted block, by id */
+	size_t report_count;
+	struct alerts alerts;
+	struct backoff backoff;
+
+	/* Monotonic times of what is to come; OWNER_NEVER: nothing. */
+	uint64_t repair_due, audit_due, publish_due, ready_due;
+	uint64_t published_ns;
+	uint64_t snapshot_number;
+	uint64_t repairs;
+	uint64_t heal_due;         /* not before, after a heal that failed */
+	bool settled, ready, judge;
+	size_t waiting;            /* objects that wait for a port */
+};
+
+/*
+ * Opens the kernel's sockets in this network namespace; the thread that calls owner_start() may be
+ * another. 0 or -errno.
+ */
+int owner_new(const struct engine_options *options, const struct owner_listener *listener,
+	      struct pulse *pulse, struct engine_owner **ret);
+void owner_free(struct engine_owner *o);
+DEFINE_CLEANUP(struct engine_owner *, owner_free);
+
+/* Store, probe, first dump, first apply. What fails becomes an alert. */
+void owner_start(struct engine_owner *o);
+/* Does the job and fills in its results; done() is the caller's. */
+void owner_job(struct engine_owner *o, struct job *job);
+/* Reads events; true if more are left. */
+bool owner_readable(struct engine_owner *o);
+/* When owner_tick() wants to be called (monotonic), or OWNER_NEVER. */
+uint64_t owner_due(const struct engine_owner *o);
+void owner_tick(struct engine_owner *o);
+
+/* ---- for the rooms of the engine ---- */
+
+/* Something was found changed: repair soon, judge the bypass, tell clients. */
+void owner_changed(struct engine_owner *o);
+/* Clients should get a new snapshot. */
+void owner_news(struct engine_owner *o);
+void owner_event(struct engine_owner *o, enum engine_event_type type, const char *about, const char *fmt, ...)
+	_printf_(4, 5);
+/* The settings in force: the file's, or the defaults. */
+const struct daemon_settings *owner_settings(const struct engine_owner *o);
+/* Tells the operator that the store failed (r < 0), or that it works. */
+void owner_store_result(struct engine_owner *o, const char *what, int r);
+
+static inline void owner_sooner(uint64_t *due, uint64_t at)
+{
+	if (at < *due)
+		*due = at;
+}
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Repair: see repair.h. The same diff and the same apply as a reload, with a back-off between them.
+ */
+#include "daemon/engine/repair.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "config/base/log.h"
+#include "daemon/engine/apply.h"
+#include "daemon/engine/heal.h"
+#include "daemon/engine/observe.h"
+#include "daemon/engine/wanted.h"
+
+#define TELL_MOST 16 /* events of one repair; more are counted */
+
+static void about_object(const struct object *o, char to[64])
+{
+	char label[OBJECT_LABEL];
+
+	object_label(o, label);
+	snprintf(to, 64, "%.63s", label);
+}
+
+void repair_tell(struct engine_owner *o, const struct plan *plan)
+{
+	char about[64];
+
+	alerts_begin(&o->alerts, "port-waiting");
+	for (size_t i = 0; i < plan->waiting_count; i++) {
+		snprintf(about, sizeof(about), "port %s", plan->waiting[i].port);
+		alert_set(&o->alerts, "port-waiting", about,
+			  "%s is not there; what the file says of it waits", plan->waiting[i].port);
+	}
+	alerts_finish(&o->alerts, "port-waiting");
+	o->waiting = plan->waiting_count;
+
+	alerts_begin(&o->alerts, "conflict");
+	for (size_t i = 0; i < plan->conflict_count; i++) {
+		about_object(plan->conflicts[i].object, about);
+		alert_set(&o->alerts, "conflict", about, "%s", plan->conflicts[i].text);
+	}
+	alerts_finish(&o->alerts, "conflict");
+}
+
+/* The steps that may be tried now. */
+static int filter_plan(struct engine_owner *o, const struct plan *all, struct plan *ret)
+{
+	uint64_t now = now_monotonic_ns();
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct step *s = &all->steps[i];
+		uint64_t until = backoff_until(&o->backoff, step_object(s), now);
+		int r;
+
+		if (until) {
+			owner_sooner(&o->repair_due, until);
+			continue;
+		}
+		r = plan_add(ret, s->op, s->reason, s->wanted, s->found);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void note_done(struct engine_owner *o, const struct step *s, size_t *told)
+{
+	char text[OBJECT_LABEL + RULE_NAME_MAX + 32], about[64];
+	uint64_t until = backoff_repaired(&o->backoff, step_object(s), now_monotonic_ns());
+
+	o->repairs++;
+	about_object(step_object(s), about);
+	alert_end(&o->alerts, "refused", about);
+	step_print(s, text, sizeof(text));
+	if (until)
+		alert_set(&o->alerts, "drift", about,
+			  "someone keeps changing it; swd waits longer each time: %s", text);
+	if ((*told)++ < TELL_MOST) {
+		owner_event(o, ENGINE_EVENT_REPAIRED, about, "%s", text);
+		log_notice("repair: %s", text);
+	}
+}
+
+static void note_refused(struct engine_owner *o, const struct step *s, const char *words)
+{
+	uint64_t until = backoff_refused(&o->backoff, step_object(s), now_monotonic_ns());
+	char about[64];
+
+	if (until)
+		owner_sooner(&o->repair_due, until);
+	about_object(step_object(s), about);
+	alert_set(&o->alerts, "refused", about, "the kernel refuses it; tried again: %s", words);
+}
+
+static void note_outcomes(struct engine_owner *o, const struct apply *a, const struct diags *d)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < a->plan->count; i++) {
+		if (a->outcomes[i] == KERNEL_DONE)
+			note_done(o, &a->plan->steps[i], &told);
+		else
+			note_refused(o, &a->plan->steps[i],
+				     a->said[i] ? diags_at(d, a->said[i] - 1)->text :
+						  strerror(-a->errors[i]));
+	}
+	if (told > TELL_MOST)
+		log_notice("repair: and %zu more", told - TELL_MOST);
+	for (size_t i = 0; i < MIN(diags_count(d), (size_t)TELL_MOST); i++) {
+		_cleanup_free_ char *line = diag_line(d, diags_at(d, i));
+
+		if (line)
+			log_warning("repair: %s", line);
+	}
+}
+
+static int repair_once(struct engine_owner *o, bool *ret_changed)
+{
+	_cleanup_(plan_clear) struct plan all = { 0 };
+	_cleanup_(plan_clear) struct plan now = { 0 };
+	_cleanup_(apply_clear) struct apply apply = { 0 };
+	_cleanup_(diags_freep) struct diags *d = diags_new(o->config->file);
+	int r = d ? wanted_plan(o, o->config, o->filters, false, &all) : -ENOMEM;
+
+	*ret_changed = false;
+	if (r < 0)
+		return r;
+	repair_tell(o, &all);
+	r = filter_plan(o, &all, &now);
+	if (r < 0)
+		return r;
+	o->settled = all.count == 0;
+	if (now.count == 0)
+		return 0;
+	r = apply_run(o, &now, APPLY_EACH, d, &apply);
+	if (apply.outcomes)
+		note_outcomes(o, &apply, d);
+	*ret_changed = apply.done > 0;
+	return r == -EIO ? 0 : r;
+}
+
+void repair_run(struct engine_owner *o)
+{
+	bool changed = false;
+	int r = 0;
+
+	o->repair_due = OWNER_NEVER;
+	observe_events(o);
+	r = observe_refresh(o);
+	/* Our own changes come back as events; they are no reason for another round. */
+	if (r == 0)
+		o->repair_due = OWNER_NEVER;
+	if (r == 0 && o->config)
+		r = repair_once(o, &changed);
+	if (r == 0 && heal_run(o))
+		changed = true;
+	/* Look again: until a round finds nothing to do. The back-off keeps this from spinning. */
+	if (changed)
+		owner_sooner(&o->repair_due,
+			     now_monotonic_ns() + owner_settings(o)->settle_ms * 1000000ULL);
+	if (r < 0)
+		owner_sooner(&o->repair_due, now_monotonic_ns() + 200000000ULL);
+	o->judge = true;
+	owner_news(o);
+}
+
+void repair_audit(struct engine_owner *o)
+{
+	observe_events(o);
+	observe_stale_all(o);
+	repair_run(o);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store: what must survive: generations (the text, who, when, how it ended) and the few records of what is
+ * ours and can carry no mark. One SQLite file, `swd.db`, in the state folder. No journal of steps: after a
+ * crash a dump and a diff are the recovery.
+ *
+ * A corrupt file is moved aside once, with the time in its name, and a new one begun; a file of a newer
+ * schema is left as it is and not used. Calls may wait for the disk.
+ */
+#ifndef SWD_ENGINE_STORE_H
+#define SWD_ENGINE_STORE_H
+
+#include <sys/types.h>
+
+#include "config/model/state.h"
+#include "daemon/engine/snapshot.h"
+
+struct store;
+
+#define STORE_WORDS 256
+
+/*
+ * Opens or makes the store in `dir`. `place` names this boot and network namespace: records of ownership
+ * of another place are dropped, since the kernel has forgotten those objects. words gets what an operator
+ * should know ("" if nothing), also after success. 0 or -errno: -EPROTO for a newer schema, -EROFS,
+ * -ENOSPC, -EACCES, -EUCLEAN (corrupt and can't be moved), -EBUSY, -EIO.
+ */
+int store_open(const char *dir, const char *place, struct store **ret, char words[STORE_WORDS]);
+void store_close(struct store *s);
+DEFINE_CLEANUP(struct store *, store_close);
+/* True if the file was corrupt and begun anew: what was ours is not known any more. */
+bool store_rebuilt(const struct store *s);
+
+struct generation {
+	uint64_t id;
+	char *text;
+	size_t size;
+};
+void generation_clear(struct generation *g);
+
+/* Notes that a text is being tried; nothing may be changed before this has succeeded. 0 or -errno. */
+int store_try(struct store *s, const char *text, size_t size, const char *who, uid_t uid,
+	      uint64_t *ret_id);
+/* How the trial ended: DONE commits it. error may be NULL. Keeps the last `keep` generations. */
+int store_end(struct store *s, uint64_t id, enum apply_outcome outcome, const char *error,
+	      unsigned int keep);
+/* The newest committed one. 0, -ENOENT, or -errno. */
+int store_committed(struct store *s, struct generation *ret);
+
+/* Ownership: add and remove are one transaction each for all objects of the list. 0 or -errno. */
+int store_own(struct store *s, const struct object *const *list, size_t n);
+int store_disown(struct store *s, const struct object *const *list, size_t n);
+/* Puts all records into `into`. */
+int store_owned(struct store *s, struct state *into);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trial: one text on its way to be wanted; what commit.c and start.c share.
+ */
+#ifndef SWD_ENGINE_TRIAL_H
+#define SWD_ENGINE_TRIAL_H
+
+#include "daemon/engine/owner.h"
+#include "daemon/engine/plan.h"
+#include "daemon/engine/wanted.h"
+
+struct trial {
+	const char *text;     /* not owned, or `read` */
+	char *read;           /* owned: what was read from the file */
+	size_t size;
+	const char *who;
+	uid_t uid;
+	struct diags *diags;  /* the caller's */
+	bool lenient;         /* what something foreign stands in the way of is left out, not refused */
+
+	struct candidate candidate;
+	struct plan plan;
+	bool blocked;
+	enum apply_outcome outcome;
+	size_t changes;
+};
+
+/* Frees all but what is the caller's. */
+void trial_clear(struct trial *t);
+/* Load, check, compile, look, diff. Changes nothing. 0, -EINVAL with errors, or -errno. */
+int trial_prepare(struct engine_owner *o, struct trial *t);
+/* Carries it out: the outcome in t, 0 or -errno. After APPLY_DONE it is what is wanted. */
+int trial_run(struct engine_owner *o, struct trial *t);
+/* Takes the candidate as wanted; the kernel is brought there by repair. */
+void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation);
+/* Notes the outcome for clients; returns result. */
+int trial_end(struct engine_owner *o, struct trial *t, enum apply_outcome outcome, int result);
+uint64_t trial_hash(const char *text, size_t size);
+
+#endif
