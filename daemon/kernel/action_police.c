@@ -52,8 +52,12 @@ int action_settle(struct action *a, uint16_t outer)
 	uint32_t ticks, burst;
 	int r;
 
-	if (a->kind == ACTION_VLAN_PUSH && a->vlan.ethertype == 0)
-		a->vlan.ethertype = ETH_P_8021Q;
+	/* A push always has both, and the kernel tells both (net/sched/act_vlan.c). */
+	if (a->kind == ACTION_VLAN_PUSH) {
+		if (a->vlan.ethertype == 0)
+			a->vlan.ethertype = ETH_P_8021Q;
+		a->vlan.has_prio = 1;
+	}
 	if (a->kind == ACTION_VLAN_MODIFY && a->vlan.ethertype == 0)
 		a->vlan.ethertype = outer == ETH_P_8021AD ? ETH_P_8021AD : ETH_P_8021Q;
 	if (a->kind != ACTION_POLICE)

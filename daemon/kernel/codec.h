@@ -53,6 +53,9 @@ const struct codec *codec_of(enum kind kind);
 /* By the type of a message, NEW or DEL; NULL: nothing we read. */
 const struct codec *codec_of_message(uint16_t nlmsg_type);
 
+/* The dump of one pref of a filter's block: key's block, chain, pref and protocol. */
+int codec_dump_pref(struct nl_msg *m, const struct filter *key);
+
 /* ---- for the codecs themselves ---- */
 
 /* Tables of one level; -EBADMSG if the attributes are not well-formed by the policy. */

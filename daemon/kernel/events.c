@@ -79,6 +79,25 @@ static int meaning(uint16_t type)
 	return 0;
 }
 
+/*
+ * A new matchall (and cgroup) is told without its handle, its flags and its actions: mall_change() hands
+ * out the pointer that was there before it (6.1 and 6.12). So the pref is asked for.
+ */
+static void nameless_filter(struct reader *rd, const struct filter *key)
+{
+	_cleanup_(state_freep) struct state *s = state_new();
+
+	if (!s || kernel_dump_pref(rd->k, key, s) < 0) {
+		tell(rd, (struct kernel_event){ .type = KERNEL_EVENT_LOST });
+		return;
+	}
+	for (size_t i = 0; i < state_count(s, KIND_FILTER); i++)
+		tell(rd, (struct kernel_event){
+				 .type = KERNEL_EVENT_NEW,
+				 .object = state_at(s, KIND_FILTER, i),
+			 });
+}
+
 static void message(struct reader *rd, const struct nlmsghdr *h)
 {
 	_cleanup_object_ struct object *o = NULL;
@@ -98,9 +117,10 @@ static void message(struct reader *rd, const struct nlmsghdr *h)
 		link_news(rd, o, what < 0);
 		return;
 	}
-	/* The birth of a pref; its first filter has an event of its own. */
-	if (what > 0 && o->kind == KIND_FILTER && ((struct filter *)o)->handle == 0)
+	if (what > 0 && o->kind == KIND_FILTER && ((struct filter *)o)->handle == 0) {
+		nameless_filter(rd, (struct filter *)o);
 		return;
+	}
 	tell(rd, (struct kernel_event){
 			 .type = what > 0 ? KERNEL_EVENT_NEW : KERNEL_EVENT_GONE,
 			 .object = o,

@@ -24,12 +24,17 @@ static const struct object *subject(const struct kernel_request *r)
 static void echo(struct rtnl_call *call, const struct nlmsghdr *h, void *data)
 {
 	struct kernel_request *r = call->data;
+	_cleanup_object_ struct object *o = NULL;
 
-	if (!r->echo && r->op != KERNEL_REMOVE)
-		kernel_parse(data, h, &r->echo);
+	if (r->echo || r->op == KERNEL_REMOVE || kernel_parse(data, h, &o) < 0 || !o)
+		return;
+	/* Of a new matchall Linux tells the pref alone: see events.c. */
+	if (o->kind == KIND_FILTER && ((struct filter *)o)->handle == 0)
+		return;
+	r->echo = take(o);
 }
 
-/* The kernel may have had no room for the echo; then it is asked. */
+/* The kernel may have had no room for the echo, or nothing to say in it; then it is asked. */
 static void complete_echo(struct kernel *k, struct kernel_request *r)
 {
 	bool wanted = r->wanted &&

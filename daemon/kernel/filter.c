@@ -113,6 +113,20 @@ static int filter_dump(struct nl_msg *m, uint32_t block)
 	return codec_begin(m, RTM_GETTFILTER, 0, &tcm, sizeof(tcm));
 }
 
+int codec_dump_pref(struct nl_msg *m, const struct filter *key)
+{
+	struct tcmsg tcm = {
+		.tcm_family = AF_UNSPEC,
+		.tcm_ifindex = (int)TCM_IFINDEX_MAGIC_BLOCK,
+		.tcm_info = TC_H_MAKE((uint32_t)key->pref << 16, htons(key->protocol)),
+	};
+	int r;
+
+	tcm.tcm_block_index = key->block;
+	r = codec_begin(m, RTM_GETTFILTER, 0, &tcm, sizeof(tcm));
+	return r < 0 ? r : codec_fit(nla_put_u32(m, TCA_CHAIN, key->chain));
+}
+
 static int filter_get(struct nl_msg *m, const struct object *key, const struct codec_names *names)
 {
 	return put_key(m, RTM_GETTFILTER, 0, (const struct filter *)key);

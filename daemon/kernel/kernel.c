@@ -214,29 +214,26 @@ static int note_devices(struct kernel *k, const struct collection *c)
 struct dump_of {
 	const struct codec *codec;
 	uint32_t block;
+	const struct filter *pref; /* this one alone, or NULL */
 };
 
 static int put_dump(struct nl_msg *m, void *data)
 {
 	const struct dump_of *d = data;
 
-	return d->codec->dump(m, d->block);
+	return d->pref ? codec_dump_pref(m, d->pref) : d->codec->dump(m, d->block);
 }
 
-int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *into)
+static int dump(struct kernel *k, enum kind kind, const struct dump_of *what, struct state *into)
 {
 	_cleanup_(collection_clear) struct collection c = { .k = k };
 	_cleanup_(nl_msg_freep) struct nl_msg *m = NULL;
-	struct dump_of what = { codec_of(kind), block };
-	int r;
+	int r = kernel_message(put_dump, (void *)(uintptr_t)what, &m);
 
-	if (!what.codec)
-		return 0;
-	r = kernel_message(put_dump, &what, &m);
 	if (r < 0)
 		return r;
 	r = rtnl_dump(k->query, m, collection_drop, collect, &c);
-	/* A block that is not there holds nothing: Linux 6.1 and 6.12 differ in whether they say so. */
+	/* A block that is not there holds nothing, whatever words a kernel finds for that. */
 	if (kind == KIND_FILTER && (r == -ENOENT || r == -EINVAL))
 		return 0;
 	if (r == 0 && (kind == KIND_PORT || kind == KIND_VLAN))
@@ -254,6 +251,20 @@ int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *
 			c.list[i] = NULL;
 	}
 	return r;
+}
+
+int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *into)
+{
+	struct dump_of what = { codec_of(kind), block, NULL };
+
+	return what.codec ? dump(k, kind, &what, into) : 0;
+}
+
+int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into)
+{
+	struct dump_of what = { codec_of(KIND_FILTER), key->block, key };
+
+	return dump(k, KIND_FILTER, &what, into);
 }
 
 /* ---- single objects ---- */

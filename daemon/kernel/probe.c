@@ -44,7 +44,8 @@ static int request(struct kernel *k, struct nl_msg *m)
 static int make_pair(struct kernel *k)
 {
 	_cleanup_(nl_msg_freep) struct nl_msg *m = nlmsg_alloc();
-	struct ifinfomsg ifi = { .ifi_family = AF_UNSPEC, .ifi_change = IFF_UP, .ifi_flags = IFF_UP };
+	/* Both down: a veth cannot be brought up before it knows its peer (veth_open(): ENOTCONN). */
+	struct ifinfomsg ifi = { .ifi_family = AF_UNSPEC };
 	struct nlattr *info, *data, *peer;
 
 	if (!m || codec_begin(m, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &ifi, sizeof(ifi)) < 0 ||
@@ -185,6 +186,8 @@ static void run(struct probe *p)
 		r = kernel_open(&k);
 	if (r == 0)
 		r = make_pair(k);
+	if (r == 0)
+		r = bring_up(k, NEAR);
 	if (r == 0)
 		r = bring_up(k, FAR);
 	if (r == 0)

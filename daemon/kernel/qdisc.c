@@ -129,9 +129,8 @@ static int qdisc_dump(struct nl_msg *m, uint32_t block)
 	return codec_begin(m, RTM_GETQDISC, 0, &tcm, sizeof(tcm));
 }
 
-static int qdisc_get(struct nl_msg *m, const struct object *key, const struct codec_names *names)
-{
-	return header(m, RTM_GETQDISC, 0, ((const struct qdisc *)key)->dev, names);
-}
-
-const struct codec codec_qdisc = { qdisc_put, qdisc_dump, qdisc_get, qdisc_parse };
+/*
+ * No get: Linux 6.1 answers a request for one qdisc with a multicast to everyone, so that who asks because
+ * of an event makes the next one (qdisc_notify(), net/sched/sch_api.c).
+ */
+const struct codec codec_qdisc = { qdisc_put, qdisc_dump, NULL, qdisc_parse };

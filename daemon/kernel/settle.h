@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * settle: makes an action say what the kernel will say back, for whoever compares. A policer's burst is
- * kept as time (in ticks of 64 ns), and its rate as bytes per second.
+ * kept as time (in ticks of 64 ns), and its rate as bytes per second; a pushed tag has a priority, said
+ * or not.
  */
 #ifndef SWD_KERNEL_SETTLE_H
 #define SWD_KERNEL_SETTLE_H
