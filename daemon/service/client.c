@@ -119,7 +119,6 @@ static void begin_skipping(struct client *c, size_t most)
 	snprintf(why, sizeof(why), "longer than %zu bytes", most);
 	verbs_refuse_message(c, why);
 	c->skipping = true;
-	c->skipped = 0;
 }
 
 /* Throws away what is buffered of a message that is too long. True when its end was among it. */
@@ -135,8 +134,6 @@ static bool skip(struct client *c)
 	}
 	c->skipped += c->in_end - c->in_start;
 	c->in_start = c->in_end = c->in_seen = 0;
-	if (c->skipped > SKIP_MAX)
-		client_kill(c, "it sends a message without end");
 	return false;
 }
 
@@ -147,14 +144,20 @@ static ssize_t next_message(struct client *c)
 	size_t most;
 	char *end;
 
-	if (c->skipping && !skip(c))
+	if (c->skipping && !skip(c)) {
+		if (c->skipped > SKIP_MAX)
+			client_kill(c, "it sends a message without end");
 		return -1;
+	}
 	end = memchr(c->in + c->in_seen, 0, c->in_end - c->in_seen);
 	c->in_seen = end ? (size_t)(end - c->in) : c->in_end;
 	most = message_max(c);
 	if (c->in_seen - c->in_start > most) {
 		begin_skipping(c, most);
-		return skip(c) ? next_message(c) : -1;
+		if (skip(c))
+			return next_message(c);
+		c->skipped = 0; /* what was within the limit doesn't count */
+		return -1;
 	}
 	return end ? (ssize_t)(c->in_seen - c->in_start) : -1;
 }

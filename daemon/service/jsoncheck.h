@@ -14,8 +14,9 @@
 
 #define JSON_DEPTH_MAX 16    /* brackets within brackets */
 #define JSON_VALUES_MAX 4096 /* in one message, names not counted */
-#define JSON_MEMBERS_MAX 64  /* in one object: what reads it afterwards may compare each with each \
-			      */
+#define JSON_MEMBERS_MAX                                                         \
+	64 /* in one object: what reads it afterwards may compare each with each \
+	    */
 
 /*
  * `text` has `size` bytes and need not end with NUL. 0 if it is one such value with nothing but

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stands in for engine.c: the functions of engine.h that the service calls. See fake.h.
+ */
+#include "tests/unit/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "tests/unit/service/fake.h"
+
+struct engine {
+	struct fake *fake;
+	struct snapshot *snapshot;
+	struct job *first, **tail;
+};
+
+struct job *job_new(enum job_type type)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (job)
+		job->type = type;
+	return job;
+}
+
+void job_free(struct job *job)
+{
+	if (!job)
+		return;
+	free(job->text);
+	free(job->plan_json);
+	diags_free(job->diags);
+	free(job);
+}
+
+const char *engine_event_name(enum engine_event_type t)
+{
+	return t == ENGINE_EVENT_FOREIGN ? "foreign" : "applied";
+}
+
+struct snapshot *engine_snapshot(struct engine *e)
+{
+	return snapshot_ref(e->snapshot);
+}
+
+void engine_submit(struct engine *e, struct job *job)
+{
+	atomic_fetch_add(&e->fake->submitted, 1);
+	if (job->type == JOB_COUNTERS)
+		atomic_fetch_add(&e->fake->counter_jobs, 1);
+	*e->tail = job;
+	e->tail = &job->next;
+	job->next = NULL;
+}
+
+static void wrong_file(struct job *job)
+{
+	job->result = -EINVAL;
+	job->outcome = APPLY_REFUSED;
+	job->diags = diags_new("swd.yaml");
+	diag_hint(diags_add(job->diags, DIAG_ERROR, (struct origin){ 3, 7 }, "blocks.edge",
+			    "unknown key 'skip_sv'"),
+		  "did you mean 'skip_sw'?");
+}
+
+/* A text that says "bad" is a wrong file, one that says "refuse" is refused by the kernel. */
+static void do_file(struct fake *f, struct job *job)
+{
+	snprintf(f->who, sizeof(f->who), "%s", job->who);
+	if (job->text && strstr(job->text, "bad")) {
+		wrong_file(job);
+		return;
+	}
+	if (job->text && strstr(job->text, "refuse")) {
+		job->result = -EOPNOTSUPP;
+		job->outcome = APPLY_REVERTED;
+		job->diags = diags_new("swd.yaml");
+		diags_add(job->diags, DIAG_ERROR, (struct origin){ 9, 5 }, NULL,
+			  "rule no-bogons: kernel: table full");
+		return;
+	}
+	job->outcome = APPLY_DONE;
+	job->generation = 8;
+	job->steps = 1;
+	job->plan_json = strdup("{\"steps\":[{\"op\":\"add\",\"text\":\"+ x\"}],\"waiting\":[],"
+				"\"conflicts\":[]}");
+}
+
+static void do_job(struct fake *f, struct job *job, int result)
+{
+	job->result = result;
+	if (result == 0 && job->type != JOB_COUNTERS)
+		do_file(f, job);
+	else if (result == 0)
+		f->engine->snapshot->counters_ns = now_realtime_ns();
+	job->done(job, job->data);
+	job_free(job);
+}
+
+static struct job *pop(struct engine *e)
+{
+	struct job *job = e->first;
+
+	if (job) {
+		e->first = job->next;
+		if (!e->first)
+			e->tail = &e->first;
+	}
+	return job;
+}
+
+static void on_tick(void *data)
+{
+	struct fake *f = data;
+	void (*fn)(struct fake *) = atomic_load(&f->errand);
+
+	if (fn) {
+		fn(f);
+		atomic_store(&f->errand, NULL);
+	}
+	while (f->engine->first && !atomic_load(&f->hold))
+		do_job(f, pop(f->engine), 0);
+}
+
+static void *run(void *data)
+{
+	struct fake *f = data;
+
+	loop_run(f->loop);
+	return NULL;
+}
+
+void fake_start(struct fake *f, struct snapshot *first, const struct service_options *options)
+{
+	struct service_options o = options ? *options : (struct service_options){ 0 };
+
+	*f = (struct fake){ 0 };
+	strcpy(f->folder, "/tmp/swd-test-XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	assert_int_equal(chmod(f->folder, 0755), 0);
+	snprintf(f->path, sizeof(f->path), "%s/s", f->folder);
+	f->loop = loop_new();
+	f->engine = calloc(1, sizeof(*f->engine));
+	assert_non_null(f->loop);
+	assert_non_null(f->engine);
+	f->engine->fake = f;
+	f->engine->snapshot = first;
+	f->engine->tail = &f->engine->first;
+	f->tick = loop_timer_new(f->loop, on_tick, f);
+	loop_timer_start(f->tick, 1, 1);
+	o.socket_path = f->path;
+	if (!o.counters_wait_ms)
+		o.counters_wait_ms = 100;
+	assert_int_equal(service_open(f->loop, &o, &f->service), 0);
+	assert_int_equal(service_start(f->service, f->engine), 0);
+	assert_int_equal(pthread_create(&f->thread, NULL, run, f), 0);
+}
+
+void fake_stop(struct fake *f)
+{
+	char lock[112];
+	struct job *job;
+
+	loop_stop(f->loop);
+	pthread_join(f->thread, NULL);
+	service_stop(f->service);
+	/* As engine_stop() does; the service has gone already. */
+	while ((job = pop(f->engine)))
+		do_job(f, job, -ECANCELED);
+	snapshot_unref(f->engine->snapshot);
+	free(f->engine);
+	loop_timer_free(f->tick);
+	loop_free(f->loop);
+	assert_int_equal(access(f->path, F_OK), -1);
+	snprintf(lock, sizeof(lock), "%s.lock", f->path);
+	unlink(lock);
+	rmdir(f->folder);
+}
+
+void fake_in_loop(struct fake *f, void (*fn)(struct fake *))
+{
+	atomic_store(&f->errand, fn);
+	for (int i = 0; atomic_load(&f->errand); i++) {
+		assert_true(i < 5000);
+		usleep(1000);
+	}
+}
+
+static struct snapshot *to_publish;
+
+static void publish(struct fake *f)
+{
+	snapshot_unref(f->engine->snapshot);
+	f->engine->snapshot = to_publish;
+	service_snapshot(f->service, to_publish);
+}
+
+void fake_publish(struct fake *f, struct snapshot *s)
+{
+	to_publish = s;
+	fake_in_loop(f, publish);
+}
+
+int client_connect(const struct fake *f)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = 20 };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	strcpy(addr.sun_path, f->path);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	return fd;
+}
+
+void client_say_bytes(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size > 0) {
+		ssize_t n = send(fd, at, size, MSG_NOSIGNAL);
+
+		assert_true(n > 0);
+		at += n;
+		size -= (size_t)n;
+	}
+}
+
+void client_say(int fd, const char *message)
+{
+	client_say_bytes(fd, message, strlen(message) + 1);
+}
+
+char *client_hear(int fd)
+{
+	size_t size = 0, space = 65536;
+	char *text = malloc(space);
+
+	assert_non_null(text);
+	for (;;) {
+		/* Peek, so that what follows the NUL stays for the next one. */
+		ssize_t n = recv(fd, text + size, space - size - 1, MSG_PEEK);
+		char *end;
+
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			fail_msg("no answer in time");
+		if (n <= 0) {
+			free(text);
+			return NULL;
+		}
+		end = memchr(text + size, 0, (size_t)n);
+		if (end)
+			n = end + 1 - (text + size);
+		assert_int_equal(recv(fd, text + size, (size_t)n, 0), n);
+		size += (size_t)n;
+		if (end)
+			return text;
+		if (space - size < 32768) {
+			space *= 2;
+			text = realloc(text, space);
+			assert_non_null(text);
+		}
+	}
+}
+
+char *client_ask(int fd, const char *message)
+{
+	char *answer;
+
+	client_say(fd, message);
+	answer = client_hear(fd);
+	assert_non_null(answer);
+	return answer;
+}

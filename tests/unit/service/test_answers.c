@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the answers say of sample_snapshot(), and that they are the shapes of the interface text. */
+#include "tests/unit/check.h"
+
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "tests/unit/service/fake.h"
+#include "tests/unit/service/shape.h"
+
+static struct fake fake;
+
+static int setup(void **state)
+{
+	fake_start(&fake, sample_snapshot(), NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake_stop(&fake);
+	return 0;
+}
+
+/* The parameters of the reply to one call, checked against the interface text. */
+static cJSON *ask(const char *method, const char *parameters)
+{
+	char message[200];
+	int fd = client_connect(&fake);
+	char *answer;
+	cJSON *reply, *p;
+
+	snprintf(message, sizeof(message), "{\"method\":\"io.swd.Switch.%s\",\"parameters\":%s}",
+		 method, parameters ? parameters : "{}");
+	answer = client_ask(fd, message);
+	reply = cJSON_Parse(answer);
+	assert_non_null(reply);
+	p = cJSON_DetachItemFromObject(reply, "parameters");
+	if (!p || cJSON_GetObjectItem(reply, "error"))
+		fail_msg("%s: %s", method, answer);
+	shape_check(method, p);
+	cJSON_Delete(reply);
+	free(answer);
+	close(fd);
+	return p;
+}
+
+static const cJSON *at(const cJSON *o, const char *name)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(o, name);
+
+	if (!m)
+		fail_msg("no member %s", name);
+	return m;
+}
+
+static void is_text(const cJSON *o, const char *name, const char *wanted)
+{
+	const cJSON *m = at(o, name);
+
+	if (!wanted) {
+		assert_true(cJSON_IsNull(m));
+		return;
+	}
+	assert_true(cJSON_IsString(m));
+	assert_string_equal(m->valuestring, wanted);
+}
+
+static void is_number(const cJSON *o, const char *name, double wanted)
+{
+	const cJSON *m = at(o, name);
+
+	assert_true(cJSON_IsNumber(m));
+	if (m->valuedouble != wanted)
+		fail_msg("%s is %f, wanted %f", name, m->valuedouble, wanted);
+}
+
+static const cJSON *named(const cJSON *list, const char *key, const char *name)
+{
+	const cJSON *m;
+
+	cJSON_ArrayForEach(m, list)
+	{
+		if (strcmp(at(m, key)->valuestring, name) == 0)
+			return m;
+	}
+	fail_msg("no %s %s", key, name);
+	return NULL;
+}
+
+static void test_status(void **state)
+{
+	cJSON *p = ask("Status", NULL);
+	const cJSON *alerts = at(p, "alerts");
+
+	is_number(p, "generation", 7);
+	is_text(p, "last_outcome", "done");
+	is_number(p, "last_apply_ms", 1700000000123.0);
+	is_text(p, "last_error", NULL);
+	is_text(p, "kernel", "6.1.0-test");
+	is_number(p, "ports", 4);
+	is_number(p, "ports_waiting", 1);
+	is_number(p, "blocks", 1);
+	is_number(p, "bypass_on", 0);
+	is_number(p, "rules", 3);
+	is_number(p, "filters", 3);
+	is_number(p, "in_hw", 2);
+	is_number(p, "missing", 1);
+	is_number(p, "foreign_filters", 1);
+	assert_int_equal(cJSON_GetArraySize(alerts), 1);
+	is_text(alerts->child, "id", "bypass-off");
+	cJSON_Delete(p);
+}
+
+static void test_ports(void **state)
+{
+	cJSON *p = ask("Ports", NULL);
+	const cJSON *ports = at(p, "ports"), *port;
+
+	assert_int_equal(cJSON_GetArraySize(ports), 5);
+	port = named(ports, "name", "lan1");
+	is_text(port, "state", "as wanted");
+	is_text(port, "conduit", "eth0");
+	is_text(port, "switch", "73776400");
+	is_number(port, "port_number", 1);
+	is_number(port, "ingress_block", 10);
+	port = named(ports, "name", "lan2");
+	is_text(port, "state", "differs"); /* its MTU, and no block is bound */
+	is_number(port, "wanted_mtu", 1500);
+	is_number(port, "mtu", 1400);
+	port = named(ports, "name", "lan9");
+	is_text(port, "state", "waiting");
+	assert_true(cJSON_IsNull(at(port, "up")));
+	port = named(ports, "name", "eth0"); /* nobody named it, but it is the conduit */
+	is_text(port, "state", "found");
+	is_text(port, "tagger", "rtl8_4");
+	is_text(port, "conduit", NULL);
+	assert_true(cJSON_IsNull(at(port, "tc_offload")));
+	port = named(ports, "name", "eth0.10");
+	is_text(port, "kind", "vlan");
+	is_text(port, "link", "eth0");
+	is_number(port, "vlan", 10);
+	cJSON_Delete(p);
+}
+
+static void test_blocks(void **state)
+{
+	cJSON *p = ask("Blocks", NULL);
+	const cJSON *block = at(p, "blocks")->child, *bindings = at(block, "bindings");
+
+	is_text(block, "name", "edge");
+	is_text(block, "offload", "required");
+	is_text(block, "bypass", "off");
+	is_number(block, "filters", 3);
+	is_number(block, "foreign_filters", 1);
+	is_number(block, "missing", 1);
+	assert_int_equal(cJSON_GetArraySize(bindings), 3);
+	is_text(named(bindings, "port", "lan1"), "state", "bound");
+	is_text(named(bindings, "port", "lan2"), "state", "missing");
+	is_text(named(bindings, "port", "lan9"), "state", "waiting");
+	cJSON_Delete(p);
+}
+
+static void test_rules(void **state)
+{
+	cJSON *p = ask("Rules", "{\"block\":\"edge\"}");
+	const cJSON *rules = at(p, "rules"), *rule = rules->child, *filter;
+
+	assert_int_equal(cJSON_GetArraySize(rules), 3);
+	is_text(rule, "name", "no-bogons");
+	is_text(rule, "place", "swd.yaml:20");
+	is_text(rule, "state", "in hardware");
+	is_text(at(rule, "match"), "dst", "192.0.2.0/24");
+	is_text(at(rule, "actions")->child, "text", "drop");
+	filter = at(rule, "filters")->child;
+	is_number(filter, "pref", 10);
+	is_number(filter, "in_hw_count", 2);
+	is_text(filter, "protocol", "ip");
+	is_text(filter, "type", "flower");
+	assert_true(cJSON_IsTrue(at(filter, "skip_sw")));
+	assert_true(cJSON_IsTrue(at(filter, "in_hw")));
+	is_text(named(rules, "name", "not-there"), "state", "missing");
+	assert_true(cJSON_IsNull(at(named(rules, "name", "not-there"), "last_used_ms")));
+	assert_int_equal(cJSON_GetArraySize(at(p, "others")), 1);
+	is_text(at(p, "others")->child, "owner", "foreign");
+	is_text(at(p, "others")->child, "type", "matchall");
+	assert_true(at(p, "counters_age_ms")->valuedouble < 1000);
+	cJSON_Delete(p);
+}
+
+static void test_counters_are_exact(void **state)
+{
+	int fd = client_connect(&fake);
+	char *answer = client_ask(fd, "{\"method\":\"io.swd.Switch.Rules\"}");
+
+	assert_non_null(strstr(answer, "\"packets\":9007199254740993,"));
+	assert_non_null(strstr(answer, "\"bytes\":18014398509481987,"));
+	free(answer);
+	close(fd);
+}
+
+/* The engine is held by the kernel: Rules answers all the same, with the age of what it knows. */
+static void test_rules_without_engine(void **state)
+{
+	cJSON *p;
+
+	atomic_store(&fake.hold, true);
+	p = ask("Rules", NULL);
+	assert_true(at(p, "counters_age_ms")->valuedouble >= 3000);
+	assert_int_equal(cJSON_GetArraySize(at(p, "rules")), 3);
+	cJSON_Delete(p);
+	/* However often one asks, one job is under way. */
+	for (int i = 0; i < 5; i++)
+		cJSON_Delete(ask("Rules", NULL));
+	assert_int_equal(atomic_load(&fake.counter_jobs), 1);
+	/* Who asks while it runs gets a reading that began after the question. */
+	{
+		int fd = client_connect(&fake);
+		char *answer;
+
+		client_say(fd, "{\"method\":\"io.swd.Switch.Rules\"}");
+		usleep(20000);
+		atomic_store(&fake.hold, false);
+		answer = client_hear(fd);
+		assert_non_null(answer);
+		assert_int_equal(atomic_load(&fake.counter_jobs), 2);
+		free(answer);
+		close(fd);
+	}
+}
+
+static void test_rules_in_pieces(void **state)
+{
+	enum {
+		MORE = 5000
+	};
+	int fd, pieces = 0, rules = 0, others = 0;
+	char *answer;
+
+	fake_publish(&fake, sample_snapshot_rules(MORE));
+	fd = client_connect(&fake);
+	answer = client_ask(fd, "{\"method\":\"io.swd.Switch.Rules\"}");
+	assert_non_null(strstr(answer, "org.varlink.service.ExpectedMore"));
+	free(answer);
+	client_say(fd, "{\"method\":\"io.swd.Switch.Rules\",\"more\":true}");
+	for (bool more = true; more; pieces++) {
+		cJSON *reply, *p;
+
+		answer = client_hear(fd);
+		assert_non_null(answer);
+		assert_true(strlen(answer) < 128 << 10);
+		reply = cJSON_Parse(answer);
+		p = cJSON_GetObjectItem(reply, "parameters");
+		shape_check("Rules", p);
+		for (const cJSON *r = at(p, "rules")->child; r; r = r->next) {
+			is_number(r, "position", rules);
+			rules++;
+		}
+		others += cJSON_GetArraySize(at(p, "others"));
+		more = cJSON_IsTrue(cJSON_GetObjectItem(reply, "continues"));
+		cJSON_Delete(reply);
+		free(answer);
+	}
+	assert_int_equal(rules, MORE + 3);
+	assert_int_equal(others, 1);
+	assert_true(pieces > 10);
+	close(fd);
+}
+
+static void test_bypass(void **state)
+{
+	cJSON *p = ask("Bypass", NULL);
+	const cJSON *b = at(p, "blocks")->child, *culprit;
+	struct snapshot *s;
+
+	is_text(p, "ability", "read-back");
+	is_text(b, "block", "edge");
+	is_text(b, "strategy", "kernel");
+	is_text(b, "state", "off");
+	is_number(b, "since_ms", 1700000000000.0);
+	is_number(b, "cost", 3);
+	is_number(b, "in_hw", 2);
+	is_number(b, "packets", 1000);
+	assert_true(cJSON_IsNull(at(b, "recent_packets")));
+	culprit = at(b, "culprits")->child;
+	is_number(culprit, "pref", 1);
+	is_text(culprit, "protocol", "all");
+	is_text(culprit, "owner", "foreign");
+	is_text(culprit, "mend", "tc filter del block 10 pref 1");
+	cJSON_Delete(p);
+
+	s = sample_snapshot();
+	s->made_ns += 2000000000ULL;
+	s->bypass[0].state = BYPASS_ON;
+	s->bypass[0].culprit_count = 0;
+	s->bypass[0].reading.packets = 5000;
+	fake_publish(&fake, s);
+	p = ask("Bypass", "{\"block\":\"edge\"}");
+	b = at(p, "blocks")->child;
+	is_text(b, "state", "on");
+	is_number(b, "cost", 0);
+	is_number(b, "recent_packets", 4000);
+	assert_in_range((int)at(b, "recent_ms")->valuedouble, 2000, 4000);
+	cJSON_Delete(p);
+}
+
+/* Before the first good file there is no configuration at all. */
+static void test_nothing_yet(void **state)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+	static const char *const methods[] = { "Status", "Ports", "Blocks", "Rules", "Bypass" };
+
+	s->refs = 1;
+	fake_publish(&fake, s);
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		cJSON_Delete(ask(methods[i], NULL));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_status),
+		TEST(test_ports),
+		TEST(test_blocks),
+		TEST(test_rules),
+		TEST(test_counters_are_exact),
+		TEST(test_rules_without_engine),
+		TEST(test_rules_in_pieces),
+		TEST(test_bypass),
+		TEST(test_nothing_yet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
