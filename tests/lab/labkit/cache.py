@@ -14,7 +14,9 @@ from pathlib import Path
 
 from . import paths
 
-KEEP = 3    # entries of one name that stay when a new one is made
+# How many entries of one name stay when a new one is made. A kernel's tree has nearly a gigabyte.
+KEEP = {"kernel": 3, "root": 2}
+KEEP_SMALL = 12
 
 
 def key_of(*parts) -> str:
@@ -77,7 +79,7 @@ def get(kind: str, name: str, key: str, make, waiting=None) -> Path:
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
             raise
-    _forget(kind, name, KEEP)
+    _forget(kind, name, KEEP.get(kind, KEEP_SMALL))
     return entry
 
 

@@ -43,7 +43,8 @@ class _Line:
     def close(self, how):
         if self.tty:
             sys.stderr.write("\r\033[K")
-        say(f"{self.title}: {how}, {self.objects} objects, {self.seconds():.0f} s")
+        count = f", {self.objects} objects" if self.objects else ""
+        say(f"{self.title}: {how}{count}, {self.seconds():.0f} s")
 
 
 def run(title: str, command: list, log: Path, cwd=None, env=None, quiet=False):
