@@ -225,6 +225,13 @@ int loop_on_wake(struct loop *l, loop_wake_fn fn, void *data)
 	return 0;
 }
 
+void loop_off_wake(struct loop *l, loop_wake_fn fn, void *data)
+{
+	for (size_t i = 0; i < l->waker_count; i++)
+		if (l->wakers[i].fn == fn && l->wakers[i].data == data)
+			l->wakers[i--] = l->wakers[--l->waker_count];
+}
+
 void loop_wake(struct loop *l)
 {
 	ev_async_send(l->ev, &l->async);

@@ -40,9 +40,11 @@ int loop_signal(struct loop *l, int signo, loop_signal_fn fn, void *data);
 typedef void (*loop_wake_fn)(void *data);
 /*
  * fn runs in the loop's thread soon after each loop_wake(); several wakes may become one. Up to 8 may be
- * registered, for the loop's life; all are called. 0 or -ENOSPC.
+ * registered; all are called. 0 or -ENOSPC.
  */
 int loop_on_wake(struct loop *l, loop_wake_fn fn, void *data);
+/* Not called any more; nothing if it was not registered. */
+void loop_off_wake(struct loop *l, loop_wake_fn fn, void *data);
 void loop_wake(struct loop *l); /* from any thread */
 
 #endif

@@ -280,6 +280,7 @@ static void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
+	loop_off_wake(e->outer, on_outer_wake, e);
 	for (size_t i = 0; i < e->io_count; i++)
 		loop_io_free(e->ios[i]);
 	loop_timer_free(e->timer);

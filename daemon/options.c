@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The command line: see options.h.
+ */
+#include "daemon/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+#include "config/base/log.h"
+
+static const char help[] =
+	"Usage: swd [OPTION]...\n"
+	"Keeps ports, VLANs and tc blocks as one YAML file says, and blocks in the kernel's bypass.\n"
+	"It stays in the foreground and logs to standard error.\n"
+	"\n"
+	"  --config FILE      what the switch should be (/etc/swd/swd.yaml)\n"
+	"  --socket PATH      where clients find it (/run/swd/swd.sock)\n"
+	"  --state DIR        where it keeps what must survive (/var/lib/swd)\n"
+	"  --log-level LEVEL  error, warning, notice, info or debug; else as the file says\n"
+	"  --version          the version\n"
+	"  --help             this text\n"
+	"\n"
+	"SIGHUP reads the file again; SIGTERM and SIGINT end it, and the kernel keeps everything.\n";
+
+enum { OPT_CONFIG = 1, OPT_SOCKET, OPT_STATE, OPT_LOG_LEVEL, OPT_VERSION, OPT_HELP };
+
+static const struct option table[] = {
+	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "state", required_argument, NULL, OPT_STATE },
+	{ "log-level", required_argument, NULL, OPT_LOG_LEVEL },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int usage(const char *what, const char *word)
+{
+	if (what)
+		fprintf(stderr, "swd: %s '%s'\n", what, word);
+	fputs("Try 'swd --help'.\n", stderr);
+	return 2;
+}
+
+int options_parse(int argc, char **argv, struct swd_options *ret)
+{
+	int opt;
+
+	*ret = (struct swd_options){
+		.config = "/etc/swd/swd.yaml",
+		.socket = "/run/swd/swd.sock",
+		.state = "/var/lib/swd",
+		.log_level = -1,
+	};
+	while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		switch (opt) {
+		case OPT_CONFIG:
+			ret->config = optarg;
+			break;
+		case OPT_SOCKET:
+			ret->socket = optarg;
+			break;
+		case OPT_STATE:
+			ret->state = optarg;
+			break;
+		case OPT_LOG_LEVEL:
+			ret->log_level = log_level_parse(optarg);
+			if (ret->log_level < 0)
+				return usage("no such log level:", optarg);
+			break;
+		case OPT_VERSION:
+			puts("swd " SWD_VERSION);
+			return 0;
+		case OPT_HELP:
+			fputs(help, stdout);
+			return 0;
+		default: /* getopt has said why */
+			return usage(NULL, NULL);
+		}
+	}
+	if (optind < argc)
+		return usage("no arguments are taken:", argv[optind]);
+	return -1;
+}
