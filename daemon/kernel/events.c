@@ -121,6 +121,8 @@ static void message(struct reader *rd, const struct nlmsghdr *h)
 		nameless_filter(rd, (struct filter *)o);
 		return;
 	}
+	if (what > 0 && o->kind == KIND_FILTER && !kernel_is_filter((struct filter *)o))
+		return;
 	tell(rd, (struct kernel_event){
 			 .type = what > 0 ? KERNEL_EVENT_NEW : KERNEL_EVENT_GONE,
 			 .object = o,

@@ -187,8 +187,7 @@ static int collect(const struct nlmsghdr *h, void *data)
 
 	if (r < 0 || !o)
 		return r;
-	/* A pref announces itself before its filters, with handle 0. */
-	if (o->kind == KIND_FILTER && ((struct filter *)o)->handle == 0)
+	if (o->kind == KIND_FILTER && !kernel_is_filter((struct filter *)o))
 		return 0;
 	r = grow(&c->list, &c->space, c->count, sizeof(*c->list));
 	if (r < 0)

@@ -35,6 +35,15 @@ int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *i
  */
 int kernel_message(int (*put)(struct nl_msg *m, void *data), void *data, struct nl_msg **ret);
 
+/*
+ * False for two things Linux lists among filters: a pref that announces itself, and the hash tables of
+ * u32, which match nothing and mark nothing.
+ */
+static inline bool kernel_is_filter(const struct filter *f)
+{
+	return f->handle != 0 && !(streq(f->other, "u32") && (f->handle & 0xfffff) == 0);
+}
+
 static inline void nl_msg_freep(struct nl_msg **m)
 {
 	if (*m)
