@@ -29,7 +29,8 @@ void check_match(const struct checker *c, const struct draft_block *b, const str
 void check_actions(const struct checker *c, const struct draft_block *b,
 		   const struct draft_rule *r);
 
-/* What frames a match is for, in words: "ip", "ipv6", "ip and ipv6", "arp", "others", "all". */
+/* What frames a match is for, in words: "ip", "ipv6", "ip and ipv6", "arp", "other protocols",
+ * "all". */
 const char *match_protocol(const struct draft_match *m);
 /* False if no frame it is for carries IP. */
 bool match_is_ip(const struct draft_match *m);

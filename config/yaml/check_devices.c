@@ -30,7 +30,7 @@ static int by_name(const void *a, const void *b)
 	const struct device *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
 
-	return c ? c : CMP(!x->vlan, !y->vlan);
+	return c ? c : CMP(!y->vlan, !x->vlan) /* the port first */;
 }
 
 static const struct device *find(const struct devices *d, const char *name)

@@ -108,7 +108,7 @@ const char *match_protocol(const struct draft_match *m)
 	case CARRIES_ARP:
 		return "arp";
 	default:
-		return m->size || m->ethertype ? "others" : "all";
+		return m->size || m->ethertype ? "other protocols" : "all";
 	}
 }
 

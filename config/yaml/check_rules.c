@@ -108,9 +108,9 @@ static void check_pref(const struct checker *c, const struct draft_block *b,
 	else if (rule->pref - low - 1 < between)
 		check_add_rule(
 			c, DIAG_ERROR, b, rule, at,
-			"pref %u leaves no room for the %u rules without a pref above it in chain "
-			"%u, expected at least %u",
-			rule->pref, between, rule->chain, low + between + 1);
+			"pref %u leaves no room in chain %u for the rules without a pref above it "
+			"(%u), expected at least %u",
+			rule->pref, rule->chain, between, low + between + 1);
 }
 
 static int check_prefs(const struct checker *c, const struct draft_block *b)

@@ -11,6 +11,7 @@
 #include "config/yaml/action_args.h"
 #include "config/yaml/draft.h"
 #include "config/yaml/dump.h"
+#include "config/yaml/hint.h"
 #include "config/yaml/walk.h"
 
 static const char *name_at(size_t i, void *data)
@@ -31,7 +32,7 @@ static void unknown_action(struct reader *r, const struct node *n)
 					 one);
 	diag = walk_error(r, n, "unknown action '%s', expected one of %s", show(n->text, word),
 			  known);
-	near = nearest_word(word, name_at, NULL);
+	near = hint_word(word, name_at, NULL);
 	if (near)
 		diag_hint(diag, "did you mean '%s'?", near);
 }

@@ -50,5 +50,5 @@ static const struct key keys[] = {
 	},
 };
 
-const struct section schema_daemon = { "the daemon", keys, ARRAY_SIZE(keys),
+const struct section schema_daemon = { "settings", keys, ARRAY_SIZE(keys),
 				       sizeof(struct draft_daemon) };

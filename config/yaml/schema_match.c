@@ -9,6 +9,7 @@
 #include "config/base/netaddr.h"
 #include "config/yaml/draft.h"
 #include "config/yaml/dump.h"
+#include "config/yaml/hint.h"
 #include "config/yaml/walk.h"
 
 static const char ethertype_expected[] =
@@ -52,6 +53,26 @@ static void prefix_hint(struct diag *diag, const char *text)
 	diag_hint(diag, "bits behind the prefix are set; did you mean '%s/%u'?", right, len);
 }
 
+static void field_hint(struct diag *diag, const char *name, const char *text)
+{
+	enum field_type type = FIELD_TYPE_UINT;
+	bool range = false;
+
+	for (unsigned int f = 0; f < FIELD_COUNT_; f++)
+		if (streq(field_row((enum field)f)->name, name)) {
+			type = field_row((enum field)f)->type;
+			range |= type == FIELD_TYPE_RANGE;
+		}
+	if (range && strspn(text, "0123456789") > 0 && strchr(text, '-'))
+		diag_hint(diag, "the lower port comes first, and both are ports");
+	else if (type == FIELD_TYPE_MAC && strchr(text, '/'))
+		diag_hint(diag, "the address has no bits outside its mask");
+	else if (range || type == FIELD_TYPE_UINT || type == FIELD_TYPE_NAME)
+		hint_number(diag, text);
+	else
+		prefix_hint(diag, text);
+}
+
 static int read_field(struct reader *r, const struct node *key, const struct node *n,
 		      struct match *m)
 {
@@ -65,15 +86,17 @@ static int read_field(struct reader *r, const struct node *key, const struct nod
 		walk_unknown(r, key, "a match", name_at, NULL);
 		return -EINVAL;
 	}
-	if (!walk_scalar(r, n, expected))
+	if (n->kind != NODE_SCALAR) {
+		diag = walk_expected(r, n, expected);
+		if (n->kind == NODE_LIST)
+			diag_hint(diag, "write a rule for each value");
 		return -EINVAL;
+	}
 	err = field_parse(key->text, n->text, m, NULL);
 	if (err == 0 || err == -EEXIST) /* a duplicate key, and reported as such */
 		return 0;
 	diag = walk_expected(r, n, expected);
-	walk_number_hint(strchr(expected, '.') ? NULL : diag,
-			 strpbrk(n->text, "/.") ? "" : n->text);
-	prefix_hint(diag, n->text);
+	field_hint(diag, key->text, n->text);
 	return -EINVAL;
 }
 
@@ -120,7 +143,7 @@ static int match_read(struct reader *r, const struct key *key, const struct node
 	for (const struct node *k = n->first; k && k->next; k = k->next->next) {
 		size_t before;
 
-		if (k->kind != NODE_SCALAR)
+		if (node_is_refused_key(k))
 			continue;
 		before = walk_enter(r, k->text);
 		if (streq(k->text, "ethertype"))

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <yaml.h>
 
+#define MERGE_KEY "<<"
+
 struct level {
 	struct node *node;
 	const struct node **tail; /* where the next child is hung in */
@@ -145,9 +147,10 @@ static int add_scalar(struct builder *b, const yaml_event_t *e)
 	if (memchr(text, 0, len)) {
 		refuse(b, mark_origin(e->start_mark),
 		       "a text with a NUL byte in it, expected a name or a value");
-		len = 0;
+		n->kind = NODE_BROKEN;
+		return 0;
 	}
-	if (key && n->plain && len == 2 && memcmp(text, "<<", 2) == 0)
+	if (key && n->plain && len == 2 && memcmp(text, MERGE_KEY, 2) == 0)
 		refuse(b, mark_origin(e->start_mark),
 		       "merge key '<<' is not supported, the keys must be written out");
 	copy = arena_strndup(b->arena, text, len);
@@ -241,8 +244,9 @@ static void syntax_error(struct builder *b, const yaml_parser_t *p, const char *
 	b->refused = true;
 	if (p->error == YAML_READER_ERROR) {
 		at = offset_origin(text, size, p->problem_offset);
-		diags_add(b->diags, DIAG_ERROR, at, NULL, "not readable as UTF-8 text: %s",
-			  p->problem);
+		diags_add(b->diags, DIAG_ERROR, at, NULL, "expected UTF-8 text, found %s 0x%02x",
+			  strstr(p->problem, "ontrol") ? "the control character" : "the byte",
+			  (unsigned int)p->problem_value);
 		return;
 	}
 	if (p->context && p->context_mark.line + 1 != at.line)
@@ -288,6 +292,10 @@ int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
 	int r;
 
 	*ret = NULL;
+	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
+		text += 3;
+		size -= 3;
+	}
 	if (!yaml_parser_initialize(&parser))
 		return -ENOMEM;
 	/* Said, not guessed: else two bytes at the start turn the whole file into UTF-16. */
@@ -339,6 +347,11 @@ bool node_is_empty(const struct node *n)
 {
 	return n->kind == NODE_SCALAR && n->plain &&
 	       (n->count == 0 || streq(n->text, "~") || streq(n->text, "null"));
+}
+
+bool node_is_refused_key(const struct node *n)
+{
+	return n->kind != NODE_SCALAR || (n->plain && streq(n->text, MERGE_KEY));
 }
 
 const char *show(const char *text, char to[SHOW_TEXT])

@@ -61,6 +61,10 @@ const struct node *node_item(const struct node *list, size_t i);
 /* True for what YAML calls null: nothing at all, "~" or "null" without quotes. */
 bool node_is_empty(const struct node *n);
 
+/* True for a key the tree has complained of: no single word, or "<<". Nothing more is to be said.
+ */
+bool node_is_refused_key(const struct node *n);
+
 #define SHOW_TEXT 64
 /*
  * A text as messages may show it: cut after some 50 bytes, with everything escaped that would

@@ -133,6 +133,7 @@ static int add_rules(const struct config *c, struct arena *a, uint32_t block, st
 static int add_binds(const struct config *c, struct arena *a, struct draft_block *d)
 {
 	size_t n = state_count(c->wanted, KIND_QDISC);
+	bool first = true;
 
 	if (new_items(a, n, sizeof(struct draft_name), &d->bind) < 0 ||
 	    new_items(a, n, sizeof(struct draft_name), &d->bind_egress) < 0)
@@ -145,8 +146,12 @@ static int add_binds(const struct config *c, struct arena *a, struct draft_block
 		if (q->egress_block == d->id)
 			((struct draft_name *)d->bind_egress.at)[d->bind_egress.count++].name =
 				q->dev;
-		if (q->ingress_block == d->id || q->egress_block == d->id)
-			d->takeover |= q->takeover;
+		if (q->ingress_block != d->id && q->egress_block != d->id)
+			continue;
+		/* A device may be taken over if one of its blocks says so: then so may all
+		 * devices of that block. */
+		d->takeover = q->takeover && (first || d->takeover);
+		first = false;
 	}
 	d->draft.has |= (d->bind.count ? 1u << BLOCK_BIND : 0) |
 			(d->bind_egress.count ? 1u << BLOCK_BIND_EGRESS : 0);

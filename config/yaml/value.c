@@ -11,6 +11,7 @@
 #include "config/base/units.h"
 #include "config/yaml/draft.h"
 #include "config/yaml/dump.h"
+#include "config/yaml/hint.h"
 #include "config/yaml/walk.h"
 
 /* Numbers and booleans are not quoted: "1500" is a text, and a schema for editors would say so too.
@@ -81,7 +82,7 @@ static int uint_read(struct reader *r, const struct key *key, const struct node 
 	if (!read_bare(r, n, what))
 		return -EINVAL;
 	if (parse_u64(n->text, key->min, key->max, &v) < 0) {
-		walk_number_hint(walk_expected(r, n, what), n->text);
+		hint_number(walk_expected(r, n, what), n->text);
 		return -EINVAL;
 	}
 	*(uint32_t *)to = (uint32_t)v;
@@ -133,7 +134,7 @@ static int word_read(struct reader *r, const struct key *key, const struct node 
 			return 0;
 		}
 	diag = walk_expected(r, n, what);
-	near = nearest_word(show(n->text, word), word_at, (void *)key);
+	near = hint_word(show(n->text, word), word_at, (void *)key);
 	if (diag && near && *n->text)
 		diag_hint(diag, "did you mean '%s'?", near);
 	return -EINVAL;

@@ -202,6 +202,14 @@ const struct value_type value_map = { map_read, map_print, map_schema, .block = 
 
 /* ---- sections by name ---- */
 
+static bool section_has_key(const struct section *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (streq(s->keys[i].name, name))
+			return true;
+	return false;
+}
+
 static int by_name_read(struct reader *r, const struct key *key, const struct node *n, void *to)
 {
 	struct items items;
@@ -220,13 +228,23 @@ static int by_name_read(struct reader *r, const struct key *key, const struct no
 		const char *wrong;
 		size_t before;
 
-		if (k->kind != NODE_SCALAR)
-			continue; /* the tree has complained */
+		if (node_is_refused_key(k))
+			continue;
 		before = walk_enter(r, k->text);
 		wrong = key->check_name(k->text);
 		if (wrong) {
 			walk_expected(r, k, wrong);
 			bad = true;
+		}
+		if (k->next->kind != NODE_MAP && section_has_key(key->section, k->text)) {
+			struct diag *diag = walk_error(
+				r, k, "expected the name of %s, found the key '%s' of one",
+				key->section->what, k->text);
+
+			diag_hint(diag, "indent it more");
+			walk_leave(r, before);
+			bad = true;
+			continue;
 		}
 		draft->name_node = k;
 		draft->name = k->text;

@@ -9,6 +9,7 @@
 #include "config/base/units.h"
 #include "config/yaml/draft.h"
 #include "config/yaml/dump.h"
+#include "config/yaml/hint.h"
 #include "config/yaml/walk.h"
 
 /* ---- a duration ---- */
@@ -102,7 +103,7 @@ static int size_read(struct reader *r, const struct key *key, const struct node 
 	if (!walk_scalar(r, n, what))
 		return -EINVAL;
 	if (parse_size(n->text, &size) < 0 || size < key->min || size > key->max) {
-		walk_number_hint(walk_expected(r, n, what), n->text);
+		hint_number(walk_expected(r, n, what), n->text);
 		return -EINVAL;
 	}
 	*(uint32_t *)to = (uint32_t)size;

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "config/yaml/hint.h"
+
 /* Beyond so many errors only their number matters: no time is spent on hints. */
 #define HINTS_MAX 1000
 
@@ -77,20 +79,6 @@ struct diag *walk_expected(struct reader *r, const struct node *n, const char *w
 	return NULL;
 }
 
-void walk_number_hint(struct diag *diag, const char *text)
-{
-	if (!diag)
-		return;
-	if (strchr(text, ':'))
-		diag_hint(diag, "a number has no colon; if a text is meant here, quote it");
-	else if (text[0] == '0' && text[1] >= '0' && text[1] <= '9' &&
-		 strspn(text, "0123456789") == strlen(text))
-		diag_hint(diag, "write %s; a leading zero reads as octal elsewhere",
-			  text + MIN(strspn(text, "0"), strlen(text) - 1));
-	else if (strpbrk(text, "_,"))
-		diag_hint(diag, "write the digits alone");
-}
-
 bool walk_scalar(struct reader *r, const struct node *n, const char *what)
 {
 	if (n->kind == NODE_SCALAR)
@@ -121,7 +109,7 @@ static int check_duplicate_keys(struct reader *r, const struct node *map)
 	if (!keys)
 		return -ENOMEM;
 	for (const struct node *k = map->first; k && k->next; k = k->next->next)
-		if (k->kind == NODE_SCALAR)
+		if (!node_is_refused_key(k))
 			keys[n++] = k;
 	qsort(keys, n, sizeof(*keys), by_text);
 	for (size_t first = 0, i = 1; i < n; i++) {
@@ -166,26 +154,25 @@ int walk_list(struct reader *r, const struct node *n, const char *what)
 	return -EINVAL;
 }
 
-void walk_unknown(struct reader *r, const struct node *key, const char *what,
-		  const char *(*name)(size_t i, void *data), void *data)
+struct diag *walk_unknown(struct reader *r, const struct node *key, const char *what,
+			  const char *(*name)(size_t i, void *data), void *data)
 {
 	char word[SHOW_TEXT], known[512];
-	const char *near, *one;
+	const char *one, *near;
 	struct diag *diag;
 	size_t used = 0;
 
-	if (diags_errors(r->diags) >= HINTS_MAX) {
-		walk_error(r, key, "unknown key");
-		return;
-	}
+	if (diags_errors(r->diags) >= HINTS_MAX)
+		return walk_error(r, key, "unknown key");
 	for (size_t i = 0; (one = name(i, data)) && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 one);
 	diag = walk_error(r, key, "unknown key '%s', expected for %s: %s", show(key->text, word),
 			  what, known);
-	near = nearest_word(word, name, data);
+	near = hint_word(word, name, data);
 	if (near)
 		diag_hint(diag, "did you mean '%s'?", near);
+	return diag;
 }
 
 static const char *section_key_name(size_t i, void *data)
@@ -208,20 +195,26 @@ static const struct key *find_key(const struct section *s, const char *name, uin
 static int read_keys(struct reader *r, const struct section *s, const struct node *n,
 		     struct draft *draft, uint32_t *ret_seen)
 {
+	const struct node *last = NULL; /* the key before */
+	char word[SHOW_TEXT];
 	bool bad = false;
 
 	for (const struct node *k = n->first; k && k->next; k = k->next->next) {
 		const struct key *key;
+		struct diag *diag;
 		size_t before;
 		uint32_t i;
 		int err;
 
-		if (k->kind != NODE_SCALAR)
-			continue; /* the tree has complained */
+		if (node_is_refused_key(k))
+			continue;
 		key = find_key(s, k->text, &i);
 		before = walk_enter(r, k->text);
 		if (!key) {
-			walk_unknown(r, k, s->what, section_key_name, (void *)s);
+			diag = walk_unknown(r, k, s->what, section_key_name, (void *)s);
+			if (diag && !diag->hint && last && node_is_empty(last->next))
+				diag_hint(diag, "if it belongs to '%s' above, indent it more",
+					  show(last->text, word));
 			bad = true;
 		} else if (!(*ret_seen & 1u << i)) { /* of duplicates the first is read */
 			*ret_seen |= 1u << i;
@@ -234,6 +227,7 @@ static int read_keys(struct reader *r, const struct section *s, const struct nod
 				bad = true;
 		}
 		walk_leave(r, before);
+		last = k;
 	}
 	return bad ? -EINVAL : 0;
 }

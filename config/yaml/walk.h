@@ -39,13 +39,10 @@ int walk_default(struct reader *r, const struct key *key, void *to);
  */
 int walk_map(struct reader *r, const struct node *n, const char *what);
 int walk_list(struct reader *r, const struct node *n, const char *what);
-/* The error for a key nobody knows. names(i): the known ones. */
-void walk_unknown(struct reader *r, const struct node *key, const char *what,
-		  const char *(*name)(size_t i, void *data), void *data);
+/* The error for a key nobody knows, with a hint if there is one. names(i): the known ones. */
+struct diag *walk_unknown(struct reader *r, const struct node *key, const char *what,
+			  const char *(*name)(size_t i, void *data), void *data);
 /* True for a scalar; else the error has been added. what: "a number from 1 to 4094". */
 bool walk_scalar(struct reader *r, const struct node *n, const char *what);
-
-/* For a text that should have been a number: what may have been meant. diag may be NULL. */
-void walk_number_hint(struct diag *diag, const char *text);
 
 #endif
