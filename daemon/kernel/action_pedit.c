@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pedit: setting a MAC address, and one off TTL or hop limit. Keys work on 32-bit words of the frame as
- * they lie in memory: new = (old & mask) ^ value to set, and value added to the masked part to add. So
- * masks and values are written as bytes and are right in both byte orders. Taking one off a byte is
- * adding 255 to it; what carries into its neighbours is masked away (net/sched/act_pedit.c).
+ * pedit: setting a MAC address, and one off TTL or hop limit. Keys work on 32-bit words of the
+ * frame as they lie in memory: new = (old & mask) ^ value to set, and value added to the masked
+ * part to add. So masks and values are written as bytes and are right in both byte orders. Taking
+ * one off a byte is adding 255 to it; what carries into its neighbours is masked away
+ * (net/sched/act_pedit.c).
  */
 #include <errno.h>
 #include <linux/tc_act/tc_pedit.h>
@@ -34,30 +35,42 @@ static const struct nla_policy key_policy[TCA_PEDIT_KEY_EX_MAX + 1] = {
 
 static struct edit edit_dst(const uint8_t mac[6])
 {
-	struct edit e = { TCA_PEDIT_KEY_EX_HDR_TYPE_ETH, TCA_PEDIT_KEY_EX_CMD_SET, 2, {
-		{ 0, { 0, 0, 0, 0 }, { mac[0], mac[1], mac[2], mac[3] } },
-		{ 4, { 0, 0, 0xff, 0xff }, { mac[4], mac[5], 0, 0 } },
-	} };
+	struct edit e = { TCA_PEDIT_KEY_EX_HDR_TYPE_ETH,
+			  TCA_PEDIT_KEY_EX_CMD_SET,
+			  2,
+			  {
+				  { 0, { 0, 0, 0, 0 }, { mac[0], mac[1], mac[2], mac[3] } },
+				  { 4, { 0, 0, 0xff, 0xff }, { mac[4], mac[5], 0, 0 } },
+			  } };
 	return e;
 }
 
 static struct edit edit_src(const uint8_t mac[6])
 {
-	struct edit e = { TCA_PEDIT_KEY_EX_HDR_TYPE_ETH, TCA_PEDIT_KEY_EX_CMD_SET, 2, {
-		{ 4, { 0xff, 0xff, 0, 0 }, { 0, 0, mac[0], mac[1] } },
-		{ 8, { 0, 0, 0, 0 }, { mac[2], mac[3], mac[4], mac[5] } },
-	} };
+	struct edit e = { TCA_PEDIT_KEY_EX_HDR_TYPE_ETH,
+			  TCA_PEDIT_KEY_EX_CMD_SET,
+			  2,
+			  {
+				  { 4, { 0xff, 0xff, 0, 0 }, { 0, 0, mac[0], mac[1] } },
+				  { 8, { 0, 0, 0, 0 }, { mac[2], mac[3], mac[4], mac[5] } },
+			  } };
 	return e;
 }
 
 static struct edit edit_ttl(bool v6)
 {
-	struct edit v4e = { TCA_PEDIT_KEY_EX_HDR_TYPE_IP4, TCA_PEDIT_KEY_EX_CMD_ADD, 1, {
-		{ 8, { 0, 0xff, 0xff, 0xff }, { 0xff, 0, 0, 0 } },
-	} };
-	struct edit v6e = { TCA_PEDIT_KEY_EX_HDR_TYPE_IP6, TCA_PEDIT_KEY_EX_CMD_ADD, 1, {
-		{ 4, { 0xff, 0xff, 0xff, 0 }, { 0, 0, 0, 0xff } },
-	} };
+	struct edit v4e = { TCA_PEDIT_KEY_EX_HDR_TYPE_IP4,
+			    TCA_PEDIT_KEY_EX_CMD_ADD,
+			    1,
+			    {
+				    { 8, { 0, 0xff, 0xff, 0xff }, { 0xff, 0, 0, 0 } },
+			    } };
+	struct edit v6e = { TCA_PEDIT_KEY_EX_HDR_TYPE_IP6,
+			    TCA_PEDIT_KEY_EX_CMD_ADD,
+			    1,
+			    {
+				    { 4, { 0xff, 0xff, 0xff, 0 }, { 0, 0, 0, 0xff } },
+			    } };
 
 	return v6 ? v6e : v4e;
 }

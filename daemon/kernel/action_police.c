@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * police: frames over the rate are dropped, the others go on. The kernel wants a table of transmit times
- * that it has not used since 3.8 but for its key, and keeps the burst as time: see settle.h.
+ * police: frames over the rate are dropped, the others go on. The kernel wants a table of transmit
+ * times that it has not used since 3.8 but for its key, and keeps the burst as time: see settle.h.
  */
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -75,7 +75,8 @@ int action_settle(struct action *a, uint16_t outer)
 	return 0;
 }
 
-/* The time a frame of each size takes: what tc sends too, so that tables are shared in the kernel. */
+/* The time a frame of each size takes: what tc sends too, so that tables are shared in the kernel.
+ */
 static void fill_table(uint64_t rate, uint32_t table[TABLE_CELLS])
 {
 	for (uint32_t i = 0; i < TABLE_CELLS; i++)
@@ -123,7 +124,8 @@ static int police_parse(const struct nlattr *options, const struct codec_names *
 		return r;
 	if (!tb[TCA_POLICE_TBF])
 		return -EBADMSG;
-	memcpy(&p, nla_data(tb[TCA_POLICE_TBF]), MIN(sizeof(p), (size_t)nla_len(tb[TCA_POLICE_TBF])));
+	memcpy(&p, nla_data(tb[TCA_POLICE_TBF]),
+	       MIN(sizeof(p), (size_t)nla_len(tb[TCA_POLICE_TBF])));
 	if (p.action != TC_ACT_SHOT || p.peakrate.rate || p.rate.rate == 0 || p.rate.overhead ||
 	    tb[TCA_POLICE_PKTRATE64] || tb[TCA_POLICE_AVRATE] || !tb[TCA_POLICE_RESULT] ||
 	    nla_get_u32(tb[TCA_POLICE_RESULT]) != TC_ACT_PIPE)

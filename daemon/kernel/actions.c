@@ -8,7 +8,7 @@
 #include "daemon/kernel/cookie.h"
 
 static const struct action_codec *const codecs[] = {
-	&action_gact, &action_mirred, &action_vlan, &action_pedit,
+	&action_gact, &action_mirred, &action_vlan,   &action_pedit,
 	&action_csum, &action_police, &action_sample,
 };
 
@@ -128,8 +128,9 @@ static const struct nla_policy action_policy[TCA_ACT_MAX + 1] = {
 };
 
 /*
- * A name for parameters we have no word for: stable as long as the action is the same one, so without its
- * reference counts and its times (a 32-byte struct tcf_t, in one of the first attributes of every kind).
+ * A name for parameters we have no word for: stable as long as the action is the same one, so
+ * without its reference counts and its times (a 32-byte struct tcf_t, in one of the first
+ * attributes of every kind).
  */
 static uint64_t hash_options(const struct nlattr *options)
 {
@@ -180,7 +181,8 @@ static void read_basic(const struct nlattr *a, uint64_t *ret_packets, uint64_t *
 	*ret_packets = packets;
 }
 
-/* Walked in order: the 64-bit packet count stands behind the basic part it belongs to, twice alike. */
+/* Walked in order: the 64-bit packet count stands behind the basic part it belongs to, twice alike.
+ */
 static void read_stats(const struct nlattr *nest, struct filter_stats *ret)
 {
 	const struct nlattr *a = nla_data(nest);
@@ -236,7 +238,8 @@ static int parse_one(const struct nlattr *nest, const struct codec_names *names,
 		return 0;
 	if (tb[TCA_ACT_COOKIE] && nla_len(tb[TCA_ACT_COOKIE]) <= COOKIE_SIZE) {
 		rd->has_cookie = true;
-		memcpy(rd->cookie, nla_data(tb[TCA_ACT_COOKIE]), (size_t)nla_len(tb[TCA_ACT_COOKIE]));
+		memcpy(rd->cookie, nla_data(tb[TCA_ACT_COOKIE]),
+		       (size_t)nla_len(tb[TCA_ACT_COOKIE]));
 	}
 	if (tb[TCA_ACT_STATS])
 		read_stats(tb[TCA_ACT_STATS], &rd->stats);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * actions: the list of actions inside a filter's options. actions.c walks the list; a file per group of tc
- * actions knows their parameters. One action of the model is one action of tc, both ways: what swd wrote
- * reads back as the same bytes, and anything else becomes ACTION_OTHER with its tc name and a hash.
+ * actions: the list of actions inside a filter's options. actions.c walks the list; a file per
+ * group of tc actions knows their parameters. One action of the model is one action of tc, both
+ * ways: what swd wrote reads back as the same bytes, and anything else becomes ACTION_OTHER with
+ * its tc name and a hash.
  */
 #ifndef SWD_KERNEL_ACTIONS_H
 #define SWD_KERNEL_ACTIONS_H
@@ -11,7 +12,8 @@
 
 #include "daemon/kernel/codec.h"
 
-/* Adds the nest of attribute `attr` with f's actions and, on the first one, its cookie. As codec.put. */
+/* Adds the nest of attribute `attr` with f's actions and, on the first one, its cookie. As
+ * codec.put. */
 int actions_put(struct nl_msg *m, uint16_t attr, const struct filter *f,
 		const struct codec_names *names);
 
@@ -31,7 +33,7 @@ int actions_parse(const struct nlattr *nest, const struct codec_names *names,
 
 struct action_codec {
 	const char *name; /* TCA_ACT_KIND */
-	int tm_attr;      /* its struct tcf_t: when it was last used */
+	int tm_attr;	  /* its struct tcf_t: when it was last used */
 	/* Fills the open TCA_ACT_OPTIONS nest. As codec.put. */
 	int (*put)(struct nl_msg *m, const struct action *a, const struct codec_names *names);
 	/*
@@ -46,8 +48,8 @@ extern const struct action_codec action_gact, action_mirred, action_vlan, action
 	action_police, action_sample;
 
 /*
- * The five numbers all parameter structs but police's begin with (tc_gen in linux/pkt_cls.h). control is
- * TC_ACT_*; index 0 lets the kernel choose.
+ * The five numbers all parameter structs but police's begin with (tc_gen in linux/pkt_cls.h).
+ * control is TC_ACT_*; index 0 lets the kernel choose.
  */
 struct action_head {
 	uint32_t index, capab;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* IPv4 and IPv6 addresses of devices. The kernel has no request for a single one, so there is no get. */
+/* IPv4 and IPv6 addresses of devices. The kernel has no request for a single one, so there is no
+ * get. */
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>

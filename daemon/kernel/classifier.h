@@ -12,7 +12,7 @@ struct classified {
 	struct match match;
 	uint32_t flags, in_hw_count;
 	struct nlattr *actions; /* the nest, or NULL; points into the message */
-	bool strange;           /* it has keys that swd has no words for */
+	bool strange;		/* it has keys that swd has no words for */
 };
 
 /* Fills the open TCA_OPTIONS nest, but for the actions. Errors as codec.put. */
@@ -25,12 +25,13 @@ int matchall_parse(const struct nlattr *options, struct classified *ret);
 int classifier_other_parse(const char *kind, const struct nlattr *options, struct classified *ret);
 
 /*
- * The protocol that stands behind all tags that filter and match speak of, in host order: the one that
- * decides which other fields mean anything. 0: unknown.
+ * The protocol that stands behind all tags that filter and match speak of, in host order: the one
+ * that decides which other fields mean anything. 0: unknown.
  */
 uint16_t flower_network_protocol(uint16_t protocol, struct match_view match);
 
 /* The flags a person or compile may ask for. */
-#define CLASSIFIER_FLAGS_ASKED (TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_SKIP_SW | TCA_CLS_FLAGS_VERBOSE)
+#define CLASSIFIER_FLAGS_ASKED \
+	(TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_SKIP_SW | TCA_CLS_FLAGS_VERBOSE)
 
 #endif

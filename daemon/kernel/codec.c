@@ -46,10 +46,12 @@ const struct codec *codec_of_message(uint16_t nlmsg_type)
 	return NULL;
 }
 
-int codec_attrs(struct nlattr **tb, int max, const struct nlattr *nest, const struct nla_policy *policy)
+int codec_attrs(struct nlattr **tb, int max, const struct nlattr *nest,
+		const struct nla_policy *policy)
 {
 	/* libnl reads the policy and the attributes only, whatever its prototype says. */
-	if (nla_parse(tb, max, nla_data(nest), nla_len(nest), (struct nla_policy *)(uintptr_t)policy) < 0)
+	if (nla_parse(tb, max, nla_data(nest), nla_len(nest),
+		      (struct nla_policy *)(uintptr_t)policy) < 0)
 		return -EBADMSG;
 	return 0;
 }

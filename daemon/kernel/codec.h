@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * codec: how objects are spelled for the kernel. A row for each kind: object to message, message to found
- * object, and the requests for a dump and for one object. A codec sees no socket and never logs; the
- * only thing it asks for is the name or number of a device. Sequence numbers, port ids and NLM_F_ACK are
- * put in by whoever sends.
+ * codec: how objects are spelled for the kernel. A row for each kind: object to message, message to
+ * found object, and the requests for a dump and for one object. A codec sees no socket and never
+ * logs; the only thing it asks for is the name or number of a device. Sequence numbers, port ids
+ * and NLM_F_ACK are put in by whoever sends.
  *
- * Numbers are read by memcpy and only after their length was checked, so that any bytes may come in.
+ * Numbers are read by memcpy and only after their length was checked, so that any bytes may come
+ * in.
  */
 #ifndef SWD_KERNEL_CODEC_H
 #define SWD_KERNEL_CODEC_H
@@ -19,20 +20,20 @@
 
 /* Names and numbers of devices, as kernel.c or a test knows them. */
 struct codec_names {
-	uint32_t (*index)(const char *name, void *data);      /* 0: there is none */
-	const char *(*name)(uint32_t ifindex, void *data);    /* NULL: there is none */
+	uint32_t (*index)(const char *name, void *data);   /* 0: there is none */
+	const char *(*name)(uint32_t ifindex, void *data); /* NULL: there is none */
 	void *data;
 };
 
-#define CODEC_MESSAGE_BYTES 2048        /* enough for all but long lists of police actions */
+#define CODEC_MESSAGE_BYTES 2048 /* enough for all but long lists of police actions */
 #define CODEC_MESSAGE_BYTES_MOST 65536
 
 struct codec {
 	/*
-	 * Writes the whole message, header included. 0; -ENODATA: there is nothing to send (the device
-	 * is as wanted, as far as this message goes); -ENODEV: a device it names is not there;
-	 * -EMSGSIZE: m is too small; -EINVAL: cannot be said exactly, or would match too much;
-	 * -EOPNOTSUPP: not an operation of this kind.
+	 * Writes the whole message, header included. 0; -ENODATA: there is nothing to send (the
+	 * device is as wanted, as far as this message goes); -ENODEV: a device it names is not
+	 * there; -EMSGSIZE: m is too small; -EINVAL: cannot be said exactly, or would match too
+	 * much; -EOPNOTSUPP: not an operation of this kind.
 	 */
 	int (*put)(struct nl_msg *m, enum kernel_op op, const struct object *wanted,
 		   const struct object *found, const struct codec_names *names);
@@ -41,14 +42,17 @@ struct codec {
 	/* NULL: the kernel answers dumps only. Errors as put. */
 	int (*get)(struct nl_msg *m, const struct object *key, const struct codec_names *names);
 	/*
-	 * 0 with a new object (one reference) in *ret, or with NULL if the message is none of ours: another
-	 * family, a filter outside shared blocks, a qdisc that is no clsact. -EBADMSG: not well-formed;
-	 * -ENOMEM. Messages that say GONE are parsed alike: what they do not tell stays zero.
+	 * 0 with a new object (one reference) in *ret, or with NULL if the message is none of ours:
+	 * another family, a filter outside shared blocks, a qdisc that is no clsact. -EBADMSG: not
+	 * well-formed; -ENOMEM. Messages that say GONE are parsed alike: what they do not tell
+	 * stays zero.
 	 */
-	int (*parse)(const struct nlmsghdr *h, const struct codec_names *names, struct object **ret);
+	int (*parse)(const struct nlmsghdr *h, const struct codec_names *names,
+		     struct object **ret);
 };
 
-/* NULL for kinds the kernel has no object for (blocks, rules). Ports and vlans share parse and dump. */
+/* NULL for kinds the kernel has no object for (blocks, rules). Ports and vlans share parse and
+ * dump. */
 const struct codec *codec_of(enum kind kind);
 /* By the type of a message, NEW or DEL; NULL: nothing we read. */
 const struct codec *codec_of_message(uint16_t nlmsg_type);
@@ -59,7 +63,8 @@ int codec_dump_pref(struct nl_msg *m, const struct filter *key);
 /* ---- for the codecs themselves ---- */
 
 /* Tables of one level; -EBADMSG if the attributes are not well-formed by the policy. */
-int codec_attrs(struct nlattr **tb, int max, const struct nlattr *nest, const struct nla_policy *policy);
+int codec_attrs(struct nlattr **tb, int max, const struct nlattr *nest,
+		const struct nla_policy *policy);
 int codec_message(const struct nlmsghdr *h, int header, struct nlattr **tb, int max,
 		  const struct nla_policy *policy);
 /* The nla_put and nlmsg functions of libnl say NLE numbers: 0 or -EMSGSIZE. */

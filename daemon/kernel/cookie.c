@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The mark on our filters: see cookie.h. The policy room writes it into what it compiles, the filter
- * codec reads it back and says whose a found filter is.
+ * The mark on our filters: see cookie.h. The policy room writes it into what it compiles, the
+ * filter codec reads it back and says whose a found filter is.
  */
 #include "daemon/kernel/cookie.h"
 
@@ -26,7 +26,8 @@ static void put_be(uint8_t *to, uint64_t v, size_t size)
 
 void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_SIZE])
 {
-	uint8_t head[3] = { f->type, (uint8_t)(f->flags & (TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_SKIP_SW)),
+	uint8_t head[3] = { f->type,
+			    (uint8_t)(f->flags & (TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_SKIP_SW)),
 			    f->action_count };
 	struct match_view match = filter_match(f);
 	uint64_t hash = hash_bytes(HASH_START, head, sizeof(head));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cookie: the mark by which swd knows its own filters again. It sits on a filter's first action, where
- * every kind of action has room for 16 bytes (TCA_ACT_COOKIE), and holds 4 bytes of magic, 4 bytes of
- * instance and an 8-byte hash of what the filter does. A filter without an action can carry none.
+ * cookie: the mark by which swd knows its own filters again. It sits on a filter's first action,
+ * where every kind of action has room for 16 bytes (TCA_ACT_COOKIE), and holds 4 bytes of magic, 4
+ * bytes of instance and an 8-byte hash of what the filter does. A filter without an action can
+ * carry none.
  */
 #ifndef SWD_KERNEL_COOKIE_H
 #define SWD_KERNEL_COOKIE_H
@@ -14,8 +15,8 @@
 #define COOKIE_SIZE 16
 
 /*
- * The cookie of a filter: its hash covers type, the skip_sw and skip_hw bits, match and actions, and
- * not its key; so a filter that moves to another pref keeps it. Stable from run to run.
+ * The cookie of a filter: its hash covers type, the skip_sw and skip_hw bits, match and actions,
+ * and not its key; so a filter that moves to another pref keeps it. Stable from run to run.
  */
 void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_SIZE]);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table of device names: see devices.h. Sorted by number; a router has some hundreds at most. */
+/* The table of device names: see devices.h. Sorted by number; a router has some hundreds at most.
+ */
 #include "daemon/kernel/devices.h"
 
 #include <errno.h>

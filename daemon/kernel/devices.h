@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * devices: names and numbers of the devices of our network namespace, as the last dump and the events
- * since then told them. The kernel may be ahead of it; who is about to send a number asks the kernel.
+ * devices: names and numbers of the devices of our network namespace, as the last dump and the
+ * events since then told them. The kernel may be ahead of it; who is about to send a number asks
+ * the kernel.
  */
 #ifndef SWD_KERNEL_DEVICES_H
 #define SWD_KERNEL_DEVICES_H
@@ -26,8 +27,9 @@ const char *devices_name(const struct devices *d, uint32_t ifindex);
 uint32_t devices_index(const struct devices *d, const char *name); /* 0: unknown */
 
 /*
- * The number of a name, asked of the kernel at most once between two calls of devices_doubt(): a device
- * may have come, gone or changed its number while its event waits to be read. fd: any socket. 0: none.
+ * The number of a name, asked of the kernel at most once between two calls of devices_doubt(): a
+ * device may have come, gone or changed its number while its event waits to be read. fd: any
+ * socket. 0: none.
  */
 uint32_t devices_index_now(struct devices *d, int fd, const char *name);
 void devices_doubt(struct devices *d);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Dumps, whole or not at all. The kernel says NLM_F_DUMP_INTR when what it lists changed under it, and it
- * may say so first on the closing message; a part of such a dump is worth nothing. So the parts are
- * read to the end (a dump that is left half-read blocks the next one on its socket) and thrown away.
+ * Dumps, whole or not at all. The kernel says NLM_F_DUMP_INTR when what it lists changed under it,
+ * and it may say so first on the closing message; a part of such a dump is worth nothing. So the
+ * parts are read to the end (a dump that is left half-read blocks the next one on its socket) and
+ * thrown away.
  */
 #include <errno.h>
 #include <time.h>
@@ -65,8 +66,7 @@ static int read_parts(struct taking *t)
 		if (r < 0)
 			return r;
 		left = (int)size;
-		for (struct nlmsghdr *h = t->s->buffer; nlmsg_ok(h, left);
-		     h = nlmsg_next(h, &left))
+		for (struct nlmsghdr *h = t->s->buffer; nlmsg_ok(h, left); h = nlmsg_next(h, &left))
 			message(t, h);
 	}
 	return t->done ? 0 : -ETIMEDOUT;

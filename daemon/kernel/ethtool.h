@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ethtool: the few questions swd asks by SIOCETHTOOL, which every kernel answers: the driver, and whether
- * the device offloads tc ("hw-tc-offload").
+ * ethtool: the few questions swd asks by SIOCETHTOOL, which every kernel answers: the driver, and
+ * whether the device offloads tc ("hw-tc-offload").
  */
 #ifndef SWD_KERNEL_ETHTOOL_H
 #define SWD_KERNEL_ETHTOOL_H

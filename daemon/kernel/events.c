@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The door, its listening half: multicast messages to events. Events are hints; when some are lost, or one
- * cannot be read, the word is LOST and the engine looks at everything again.
+ * The door, its listening half: multicast messages to events. Events are hints; when some are lost,
+ * or one cannot be read, the word is LOST and the engine looks at everything again.
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -80,8 +80,8 @@ static int meaning(uint16_t type)
 }
 
 /*
- * A new matchall (and cgroup) is told without its handle, its flags and its actions: mall_change() hands
- * out the pointer that was there before it (6.1 and 6.12). So the pref is asked for.
+ * A new matchall (and cgroup) is told without its handle, its flags and its actions: mall_change()
+ * hands out the pointer that was there before it (6.1 and 6.12). So the pref is asked for.
  */
 static void nameless_filter(struct reader *rd, const struct filter *key)
 {

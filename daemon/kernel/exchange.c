@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests and their answers. The sequence numbers of one exchange follow each other, so that the call an
- * answer belongs to is found by subtraction; an answer outside that range is late, is counted and
- * dropped. After a time-out the outcome is unknown, and the caller reads back.
+ * Requests and their answers. The sequence numbers of one exchange follow each other, so that the
+ * call an answer belongs to is found by subtraction; an answer outside that range is late, is
+ * counted and dropped. After a time-out the outcome is unknown, and the caller reads back.
  */
 #include <errno.h>
 
 #include "daemon/kernel/rtnl_send.h"
 
-/* How long to look on once messages were lost: the kernel answers within the send, so all there is is there. */
+/* How long to look on once messages were lost: the kernel answers within the send, so all there is
+ * is there. */
 #define AFTER_LOSS_MS 50
 
 struct exchange {
@@ -63,8 +64,7 @@ static int read_answers(struct exchange *x)
 		if (r < 0)
 			return r;
 		left = (int)size;
-		for (struct nlmsghdr *h = x->s->buffer; nlmsg_ok(h, left);
-		     h = nlmsg_next(h, &left))
+		for (struct nlmsghdr *h = x->s->buffer; nlmsg_ok(h, left); h = nlmsg_next(h, &left))
 			answer(x, h);
 	}
 	return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The door, its changing half. Requests go out many in one send, in order; what must be known before a
- * later one can be written (the number of a device that an earlier one makes) ends a batch early.
+ * The door, its changing half. Requests go out many in one send, in order; what must be known
+ * before a later one can be written (the number of a device that an earlier one makes) ends a batch
+ * early.
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -37,8 +38,8 @@ static void echo(struct rtnl_call *call, const struct nlmsghdr *h, void *data)
 /* The kernel may have had no room for the echo, or nothing to say in it; then it is asked. */
 static void complete_echo(struct kernel *k, struct kernel_request *r)
 {
-	bool wanted = r->wanted &&
-		      (r->wanted->kind == KIND_FILTER || r->wanted->kind == KIND_QDISC);
+	bool wanted =
+		r->wanted && (r->wanted->kind == KIND_FILTER || r->wanted->kind == KIND_QDISC);
 
 	if (wanted && !r->echo && r->op != KERNEL_REMOVE)
 		kernel_get(k, r->wanted, &r->echo);
@@ -117,7 +118,8 @@ static bool wants_offload(const struct kernel_request *r)
 	const struct port *w = (const struct port *)r->wanted;
 	const struct port *f = (const struct port *)r->found;
 
-	if (r->op != KERNEL_CHANGE || !w || w->obj.kind != KIND_PORT || !(w->has & PORT_HAS_TC_OFFLOAD))
+	if (r->op != KERNEL_CHANGE || !w || w->obj.kind != KIND_PORT ||
+	    !(w->has & PORT_HAS_TC_OFFLOAD))
 		return false;
 	return !f || !(f->has & PORT_HAS_TC_OFFLOAD) || f->tc_offload != w->tc_offload;
 }

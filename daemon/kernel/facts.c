@@ -107,15 +107,17 @@ static void fill_tagger(const char *conduit, char to[16])
 }
 
 /*
- * The place of a switch in its tree is the second cell of its node's "dsa,member"; a switch without the
- * property, or without a device tree, is switch 0 (net/dsa/dsa2.c, dsa_switch_parse_member_of()).
+ * The place of a switch in its tree is the second cell of its node's "dsa,member"; a switch without
+ * the property, or without a device tree, is switch 0 (net/dsa/dsa2.c,
+ * dsa_switch_parse_member_of()).
  */
 static int32_t switch_index(const char *user_port)
 {
 	uint8_t cells[8];
 	uint32_t index;
 
-	if (read_sysfs(user_port, "device/of_node/dsa,member", cells, sizeof(cells)) != sizeof(cells))
+	if (read_sysfs(user_port, "device/of_node/dsa,member", cells, sizeof(cells)) !=
+	    sizeof(cells))
 		return 0;
 	memcpy(&index, cells + 4, sizeof(index));
 	index = ntohl(index);

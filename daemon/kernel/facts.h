@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * facts: what netlink does not tell of a device: its driver and hw-tc-offload (ethtool), and for DSA the
- * tagger, the switch in its tree, and the number of the port (sysfs, phys_port_name). A fact that
- * is not there yet stays empty and is looked for again the next time.
+ * facts: what netlink does not tell of a device: its driver and hw-tc-offload (ethtool), and for
+ * DSA the tagger, the switch in its tree, and the number of the port (sysfs, phys_port_name). A
+ * fact that is not there yet stays empty and is looked for again the next time.
  */
 #ifndef SWD_KERNEL_FACTS_H
 #define SWD_KERNEL_FACTS_H
@@ -22,7 +22,8 @@ void facts_fill(struct facts *f, struct object *link);
 /* What was remembered of a device is void: it went away. */
 void facts_forget(struct facts *f, uint32_t ifindex);
 
-/* hw-tc-offload on or off, and read back. 0; -EOPNOTSUPP: the device has none or keeps it; -errno. */
+/* hw-tc-offload on or off, and read back. 0; -EOPNOTSUPP: the device has none or keeps it; -errno.
+ */
 int facts_set_offload(struct facts *f, const char *name, bool on);
 
 /* "p3" or "p3s1" -> 3; -1: not of this form. */

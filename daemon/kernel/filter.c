@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Filters of shared blocks: the key, and what is common to all classifiers. The kernel chooses when a
- * key is not whole (pref 0, handle 0), and deleting without a handle deletes the whole pref: so swd never
- * sends a key with a hole.
+ * Filters of shared blocks: the key, and what is common to all classifiers. The kernel chooses when
+ * a key is not whole (pref 0, handle 0), and deleting without a handle deletes the whole pref: so
+ * swd never sends a key with a hole.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -78,7 +78,8 @@ static int put_options(struct nl_msg *m, const struct filter *f, const struct co
 	}
 	if (r < 0)
 		return r;
-	/* Empty options are left out by nla_nest_end(), and then matchall refuses: it keeps them. */
+	/* Empty options are left out by nla_nest_end(), and then matchall refuses: it keeps them.
+	 */
 	return nla_nest_end_keep_empty(m, options) < 0 ? -EMSGSIZE : 0;
 }
 

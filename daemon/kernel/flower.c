@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * flower's options: matches to attributes and back, driven by the table of fields. A filter with a key
- * that the table does not have is told as strange, never as a wider match.
+ * flower's options: matches to attributes and back, driven by the table of fields. A filter with a
+ * key that the table does not have is told as strange, never as a wider match.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,7 +42,8 @@ static void turn(const struct field_row *row, uint8_t *bytes)
 
 /* ---- writing ---- */
 
-static int put_bytes(struct nl_msg *m, uint16_t attr, const struct field_row *row, const uint8_t *bytes)
+static int put_bytes(struct nl_msg *m, uint16_t attr, const struct field_row *row,
+		     const uint8_t *bytes)
 {
 	uint8_t turned[FIELD_BYTES];
 
@@ -146,7 +147,8 @@ static int read_field(struct reading *rd, enum field f, uint16_t attr, uint16_t 
 static int read_fields(struct reading *rd, uint16_t protocol, struct match *ret)
 {
 	for (enum field f = 0; f < FIELD_COUNT_; f++) {
-		/* What a field's attribute is depends on those before it: outer headers come first. */
+		/* What a field's attribute is depends on those before it: outer headers come first.
+		 */
 		struct flower_context c = flower_context(protocol, match_view(ret));
 		uint16_t attr, mask;
 		int r;
@@ -186,7 +188,8 @@ int flower_parse(const struct nlattr *options, uint16_t protocol, struct classif
 	if (rd.tb[TCA_FLOWER_KEY_ETH_TYPE]) {
 		uint16_t type = ntohs(nla_get_u16(rd.tb[TCA_FLOWER_KEY_ETH_TYPE]));
 
-		/* Under a VLAN protocol the kernel tells the innermost type, which the keys repeat. */
+		/* Under a VLAN protocol the kernel tells the innermost type, which the keys repeat.
+		 */
 		rd.seen[TCA_FLOWER_KEY_ETH_TYPE] =
 			type == protocol ||
 			(ethertype_is_vlan(protocol) &&
@@ -197,7 +200,8 @@ int flower_parse(const struct nlattr *options, uint16_t protocol, struct classif
 	if (rd.tb[TCA_FLOWER_IN_HW_COUNT])
 		c.in_hw_count = nla_get_u32(rd.tb[TCA_FLOWER_IN_HW_COUNT]);
 	c.actions = rd.tb[TCA_FLOWER_ACT];
-	rd.seen[TCA_FLOWER_FLAGS] = rd.seen[TCA_FLOWER_IN_HW_COUNT] = rd.seen[TCA_FLOWER_ACT] = true;
+	rd.seen[TCA_FLOWER_FLAGS] = rd.seen[TCA_FLOWER_IN_HW_COUNT] = rd.seen[TCA_FLOWER_ACT] =
+		true;
 	c.strange = has_more(&rd, options);
 	*ret = c;
 	return 0;

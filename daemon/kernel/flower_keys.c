@@ -33,7 +33,8 @@ uint16_t flower_network_protocol(uint16_t protocol, struct match_view match)
 
 /* ---- what depends on the protocol above IP ---- */
 
-static bool port_key(const struct flower_context *c, bool source, uint16_t *ret_attr, uint16_t *ret_mask)
+static bool port_key(const struct flower_context *c, bool source, uint16_t *ret_attr,
+		     uint16_t *ret_mask)
 {
 	if (!c->has_ip_proto)
 		return false;
@@ -54,18 +55,21 @@ static bool port_key(const struct flower_context *c, bool source, uint16_t *ret_
 	return false;
 }
 
-static bool icmp_key(const struct flower_context *c, bool type, uint16_t *ret_attr, uint16_t *ret_mask)
+static bool icmp_key(const struct flower_context *c, bool type, uint16_t *ret_attr,
+		     uint16_t *ret_mask)
 {
 	if (!c->has_ip_proto)
 		return false;
 	if (c->network == ETH_P_IP && c->ip_proto == IPPROTO_ICMP) {
 		*ret_attr = type ? TCA_FLOWER_KEY_ICMPV4_TYPE : TCA_FLOWER_KEY_ICMPV4_CODE;
-		*ret_mask = type ? TCA_FLOWER_KEY_ICMPV4_TYPE_MASK : TCA_FLOWER_KEY_ICMPV4_CODE_MASK;
+		*ret_mask =
+			type ? TCA_FLOWER_KEY_ICMPV4_TYPE_MASK : TCA_FLOWER_KEY_ICMPV4_CODE_MASK;
 		return true;
 	}
 	if (c->network == ETH_P_IPV6 && c->ip_proto == IPPROTO_ICMPV6) {
 		*ret_attr = type ? TCA_FLOWER_KEY_ICMPV6_TYPE : TCA_FLOWER_KEY_ICMPV6_CODE;
-		*ret_mask = type ? TCA_FLOWER_KEY_ICMPV6_TYPE_MASK : TCA_FLOWER_KEY_ICMPV6_CODE_MASK;
+		*ret_mask =
+			type ? TCA_FLOWER_KEY_ICMPV6_TYPE_MASK : TCA_FLOWER_KEY_ICMPV6_CODE_MASK;
 		return true;
 	}
 	return false;
@@ -83,7 +87,8 @@ static bool is_ip(const struct flower_context *c)
 	return c->network == ETH_P_IP || c->network == ETH_P_IPV6;
 }
 
-bool flower_key(const struct flower_context *c, enum field f, uint16_t *ret_attr, uint16_t *ret_mask)
+bool flower_key(const struct flower_context *c, enum field f, uint16_t *ret_attr,
+		uint16_t *ret_mask)
 {
 	const struct field_row *row = field_row(f);
 

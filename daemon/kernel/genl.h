@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * genl: the client of our kernel patch's generic netlink family "tc_bypass" (kmod/uapi/linux/tc_bypass.h):
- * what a block's bypass is, and news of it.
+ * genl: the client of our kernel patch's generic netlink family "tc_bypass"
+ * (kmod/uapi/linux/tc_bypass.h): what a block's bypass is, and news of it.
  */
 #ifndef SWD_KERNEL_GENL_H
 #define SWD_KERNEL_GENL_H
@@ -23,8 +23,8 @@ int bypass_genl_read_place(struct bypass_genl *g, uint32_t ifindex, uint32_t par
 			   struct bypass_reading *ret);
 
 /*
- * Reads one datagram and tells each reading in it; NULL: some were lost. A block that is gone reads as not
- * bypassed, with no members and no filters. 0, -EAGAIN: nothing there, -errno.
+ * Reads one datagram and tells each reading in it; NULL: some were lost. A block that is gone reads
+ * as not bypassed, with no members and no filters. 0, -EAGAIN: nothing there, -errno.
  */
 typedef void (*bypass_genl_fn)(const struct bypass_reading *reading, void *data);
 int bypass_genl_event(struct bypass_genl *g, bypass_genl_fn fn, void *data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The door, its reading half: opening, dumps, single objects, names. It joins sockets (rtnl.h), codecs
- * (codec.h), the table of names (devices.h) and what ethtool and sysfs add (facts.h).
+ * The door, its reading half: opening, dumps, single objects, names. It joins sockets (rtnl.h),
+ * codecs (codec.h), the table of names (devices.h) and what ethtool and sysfs add (facts.h).
  */
 #include "daemon/kernel/kernel.h"
 
@@ -49,7 +49,10 @@ uint32_t kernel_dev_index(const struct kernel *k, const char *name)
 static int open_events(struct kernel *k)
 {
 	static const uint32_t groups[] = {
-		RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_TC,
+		RTNLGRP_LINK,
+		RTNLGRP_IPV4_IFADDR,
+		RTNLGRP_IPV6_IFADDR,
+		RTNLGRP_TC,
 	};
 	int r = rtnl_open(NETLINK_ROUTE, EVENT_BUFFER, &k->events);
 
@@ -313,8 +316,8 @@ static int absence(enum kind kind, int error)
 	if (error == -ENODEV || error == -ENOENT || error == -EADDRNOTAVAIL)
 		return -ENOENT;
 	/*
-	 * Filters: no such block, no such chain, or the pref is another protocol's or kind's. Qdiscs: the
-	 * empty place has no handle. The requests themselves are well-formed.
+	 * Filters: no such block, no such chain, or the pref is another protocol's or kind's.
+	 * Qdiscs: the empty place has no handle. The requests themselves are well-formed.
 	 */
 	if (error == -EINVAL && (kind == KIND_FILTER || kind == KIND_QDISC))
 		return -ENOENT;

@@ -29,13 +29,14 @@ DEFINE_CLEANUP(struct kernel *, kernel_close);
 int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *into);
 
 /*
- * Reads one object again by its key (port, vlan, qdisc: by name). 0 and a reference, -ENOENT if it is not
- * there, or -errno. Filters: RTM_GETTFILTER; so it is believed gone only when the kernel says so.
+ * Reads one object again by its key (port, vlan, qdisc: by name). 0 and a reference, -ENOENT if it
+ * is not there, or -errno. Filters: RTM_GETTFILTER; so it is believed gone only when the kernel
+ * says so.
  */
 int kernel_get(struct kernel *k, const struct object *key, struct object **ret);
 
-/* The name of an ifindex, or the ifindex of a name: NULL or 0 if there is none. From the table, which
- * dumps and events keep. */
+/* The name of an ifindex, or the ifindex of a name: NULL or 0 if there is none. From the table,
+ * which dumps and events keep. */
 const char *kernel_dev_name(const struct kernel *k, uint32_t ifindex);
 uint32_t kernel_dev_index(const struct kernel *k, const char *name);
 
@@ -60,15 +61,15 @@ struct kernel_request {
 	const struct object *found;  /* CHANGE and REMOVE: as last seen */
 	/* Results. */
 	enum kernel_outcome outcome;
-	int error;                   /* -errno if refused, or what kept it from being sent */
-	char *words;                 /* the kernel's extended-ack message, or NULL */
-	struct object *echo;         /* ADD and CHANGE of filters: what the kernel says it took */
+	int error;	     /* -errno if refused, or what kept it from being sent */
+	char *words;	     /* the kernel's extended-ack message, or NULL */
+	struct object *echo; /* ADD and CHANGE of filters: what the kernel says it took */
 };
 
 /*
  * Carries out the requests in order, many messages in one send, each answer matched by its sequence
- * number. A refused one does not stop the others. A REMOVE of what is already gone is DONE with error
- * -ENOENT noted. 0, or -errno if the sockets themselves failed; look at each outcome.
+ * number. A refused one does not stop the others. A REMOVE of what is already gone is DONE with
+ * error -ENOENT noted. 0, or -errno if the sockets themselves failed; look at each outcome.
  */
 int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n);
 void kernel_request_clear(struct kernel_request *r); /* frees words and echo */
@@ -82,22 +83,23 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *ret);
 /* ---- what happens ---- */
 
 enum kernel_event_type {
-	KERNEL_EVENT_NEW,    /* object: appeared or changed */
-	KERNEL_EVENT_GONE,   /* object: its key; a filter with handle 0 means the whole pref, and with
-	                      * pref 0 the whole chain or block */
-	KERNEL_EVENT_RENAMED,/* object: the port or vlan under its new name; old_name: the one before */
-	KERNEL_EVENT_LOST,   /* events were lost: everything may have changed */
-	KERNEL_EVENT_BYPASS, /* the kernel's bypass of a block changed: reading */
+	KERNEL_EVENT_NEW,  /* object: appeared or changed */
+	KERNEL_EVENT_GONE, /* object: its key; a filter with handle 0 means the whole pref, and with
+			    * pref 0 the whole chain or block */
+	KERNEL_EVENT_RENAMED, /* object: the port or vlan under its new name; old_name: the one
+				 before */
+	KERNEL_EVENT_LOST,    /* events were lost: everything may have changed */
+	KERNEL_EVENT_BYPASS,  /* the kernel's bypass of a block changed: reading */
 };
 
 /* What our kernel patch tells of one block (kmod/uapi). */
 struct bypass_reading {
-	uint32_t block;              /* index; 0: not shared, then ifindex and parent */
+	uint32_t block; /* index; 0: not shared, then ifindex and parent */
 	uint32_t ifindex, parent;
 	uint32_t members;
 	uint32_t filters, filters_sw, filters_dead;
 	uint8_t bypassed;
-	uint64_t packets;            /* that took the bypass */
+	uint64_t packets; /* that took the bypass */
 };
 
 struct kernel_event {
@@ -105,15 +107,16 @@ struct kernel_event {
 	const struct object *object; /* valid during the call; take a reference to keep it */
 	const char *old_name;
 	const struct bypass_reading *reading;
-	bool own;                    /* caused by one of our own requests */
+	bool own; /* caused by one of our own requests */
 };
 
 /* Descriptors to watch for reading; n is at most KERNEL_EVENT_FDS. */
 #define KERNEL_EVENT_FDS 2
 size_t kernel_event_fds(const struct kernel *k, int fds[KERNEL_EVENT_FDS]);
 /*
- * Reads what has arrived, without blocking, and calls fn for each event; at most `most` messages, and
- * true in *ret_more (may be NULL) if some may be left. 0 or -errno. ENOBUFS is an event (LOST), no error.
+ * Reads what has arrived, without blocking, and calls fn for each event; at most `most` messages,
+ * and true in *ret_more (may be NULL) if some may be left. 0 or -errno. ENOBUFS is an event (LOST),
+ * no error.
  */
 typedef void (*kernel_event_fn)(const struct kernel_event *event, void *data);
 int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *data,
@@ -122,16 +125,16 @@ int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *
 /* ---- the bypass ---- */
 
 enum bypass_ability {
-	BYPASS_ABILITY_UNKNOWN,  /* the probe failed: see kernel_probe_bypass() */
-	BYPASS_ABILITY_NONE,     /* the kernel classifies always */
-	BYPASS_ABILITY_MARKS,    /* a bypass whose marks stay while a proto lives (6.12) */
+	BYPASS_ABILITY_UNKNOWN,	 /* the probe failed: see kernel_probe_bypass() */
+	BYPASS_ABILITY_NONE,	 /* the kernel classifies always */
+	BYPASS_ABILITY_MARKS,	 /* a bypass whose marks stay while a proto lives (6.12) */
 	BYPASS_ABILITY_READBACK, /* ours: exact, and read back */
 };
 
 /*
  * Finds out by behaviour: in a network namespace of its own, with a veth pair and packets, never by
- * version or symbol. Takes some 100 ms. *ret_how gets static words on how it was found out. Starts a
- * thread for the namespace and ends it. 0 or -errno, then UNKNOWN.
+ * version or symbol. Takes some 100 ms. *ret_how gets static words on how it was found out. Starts
+ * a thread for the namespace and ends it. 0 or -errno, then UNKNOWN.
  */
 int kernel_probe_bypass(enum bypass_ability *ret, const char **ret_how);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Devices: ports, and the VLAN uppers that swd makes. One message of the kernel becomes one or the other
- * by IFLA_INFO_KIND. What netlink does not tell of a device (driver, offload, DSA) facts.c adds.
+ * Devices: ports, and the VLAN uppers that swd makes. One message of the kernel becomes one or the
+ * other by IFLA_INFO_KIND. What netlink does not tell of a device (driver, offload, DSA) facts.c
+ * adds.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -81,12 +82,13 @@ static int read_vlan(const struct nlattr *data, struct vlan *ret)
 		return r;
 	if (tb[IFLA_VLAN_ID])
 		ret->id = nla_get_u16(tb[IFLA_VLAN_ID]);
-	ret->protocol = tb[IFLA_VLAN_PROTOCOL] ? ntohs(nla_get_u16(tb[IFLA_VLAN_PROTOCOL])) :
-						 ETH_P_8021Q;
+	ret->protocol =
+		tb[IFLA_VLAN_PROTOCOL] ? ntohs(nla_get_u16(tb[IFLA_VLAN_PROTOCOL])) : ETH_P_8021Q;
 	return 0;
 }
 
-static int link_parse(const struct nlmsghdr *h, const struct codec_names *names, struct object **ret)
+static int link_parse(const struct nlmsghdr *h, const struct codec_names *names,
+		      struct object **ret)
 {
 	struct nlattr *tb[IFLA_MAX + 1], *info[IFLA_INFO_MAX + 1] = { NULL };
 	struct link_facts facts = { 0 };
@@ -157,7 +159,8 @@ static int link_dump(struct nl_msg *m, uint32_t block)
 
 static const char *link_name(const struct object *o)
 {
-	return o->kind == KIND_VLAN ? ((const struct vlan *)o)->name : ((const struct port *)o)->name;
+	return o->kind == KIND_VLAN ? ((const struct vlan *)o)->name
+				    : ((const struct port *)o)->name;
 }
 
 static int link_get(struct nl_msg *m, const struct object *key, const struct codec_names *names)

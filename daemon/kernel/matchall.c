@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * matchall's options, and of the classifiers that swd never writes what must be known of them: their
- * flags (do they need software?) and their actions. matchall does not tell an in_hw_count.
+ * matchall's options, and of the classifiers that swd never writes what must be known of them:
+ * their flags (do they need software?) and their actions. matchall does not tell an in_hw_count.
  */
 #include <errno.h>
 
@@ -44,12 +44,9 @@ static const struct {
 	const char *kind;
 	uint8_t flags, actions;
 } others[] = {
-	{ "u32", TCA_U32_FLAGS, TCA_U32_ACT },
-	{ "bpf", TCA_BPF_FLAGS_GEN, TCA_BPF_ACT },
-	{ "basic", 0, TCA_BASIC_ACT },
-	{ "fw", 0, TCA_FW_ACT },
-	{ "flow", 0, TCA_FLOW_ACT },
-	{ "route", 0, TCA_ROUTE4_ACT },
+	{ "u32", TCA_U32_FLAGS, TCA_U32_ACT }, { "bpf", TCA_BPF_FLAGS_GEN, TCA_BPF_ACT },
+	{ "basic", 0, TCA_BASIC_ACT },	       { "fw", 0, TCA_FW_ACT },
+	{ "flow", 0, TCA_FLOW_ACT },	       { "route", 0, TCA_ROUTE4_ACT },
 	{ "cgroup", 0, TCA_CGROUP_ACT },
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What this kernel does with packets of a block that needs no software, found out by sending some. Version,
- * symbols and BTF do not tell: Debian's 6.1 has the accounting of the bypass and nobody reads it.
+ * What this kernel does with packets of a block that needs no software, found out by sending some.
+ * Version, symbols and BTF do not tell: Debian's 6.1 has the accounting of the bypass and nobody
+ * reads it.
  *
  * In a network namespace of its own, a veth pair gets a clsact with one pref in it that needs no
- * software: an empty u32 hash table. A kernel that bypasses it does not count the packets in the qdisc;
- * one that classifies counts every one.
+ * software: an empty u32 hash table. A kernel that bypasses it does not count the packets in the
+ * qdisc; one that classifies counts every one.
  */
 #include <errno.h>
 #include <linux/if_link.h>
@@ -44,7 +45,8 @@ static int request(struct kernel *k, struct nl_msg *m)
 static int make_pair(struct kernel *k)
 {
 	_cleanup_(nl_msg_freep) struct nl_msg *m = nlmsg_alloc();
-	/* Both down: a veth cannot be brought up before it knows its peer (veth_open(): ENOTCONN). */
+	/* Both down: a veth cannot be brought up before it knows its peer (veth_open(): ENOTCONN).
+	 */
 	struct ifinfomsg ifi = { .ifi_family = AF_UNSPEC };
 	struct nlattr *info, *data, *peer;
 
@@ -117,7 +119,8 @@ static int add_table(struct kernel *k)
 	};
 	struct nlattr *options;
 
-	if (!m || codec_begin(m, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, &tcm, sizeof(tcm)) < 0 ||
+	if (!m ||
+	    codec_begin(m, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, &tcm, sizeof(tcm)) < 0 ||
 	    nla_put_string(m, TCA_KIND, "u32") < 0)
 		return -ENOMEM;
 	options = nla_nest_start(m, TCA_OPTIONS);
@@ -145,7 +148,8 @@ static bool reads_back(struct kernel *k)
 	struct bypass_reading reading;
 	uint32_t ifindex = k->names.index(NEAR, k->names.data);
 
-	if (!k->bypass || bypass_genl_read_place(k->bypass, ifindex, ingress_parent(), &reading) < 0)
+	if (!k->bypass ||
+	    bypass_genl_read_place(k->bypass, ifindex, ingress_parent(), &reading) < 0)
 		return false;
 	return reading.bypassed && reading.packets >= PACKETS;
 }
@@ -195,7 +199,8 @@ static void run(struct probe *p)
 	if (r == 0) {
 		r = add_table(k);
 		if (r < 0)
-			p->how = "the kernel took no u32 table, so the probe had nothing to pass by";
+			p->how =
+				"the kernel took no u32 table, so the probe had nothing to pass by";
 	}
 	if (r == 0)
 		r = counted(k, q, &before);
@@ -218,8 +223,8 @@ static void *thread(void *data)
 
 	if (unshare(CLONE_NEWNET) < 0) {
 		p->result = -errno;
-		p->how = errno == EPERM ? "no right to make a network namespace (CAP_SYS_ADMIN)" :
-					  "no network namespace could be made";
+		p->how = errno == EPERM ? "no right to make a network namespace (CAP_SYS_ADMIN)"
+					: "no network namespace could be made";
 		return NULL;
 	}
 	/* All sockets are closed when run() is over, and the namespace ends with the thread. */

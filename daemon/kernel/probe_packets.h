@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Sends n frames out of `from` and waits until `to` has received them all, behind its ingress qdisc. 0;
- * -ETIMEDOUT: they did not all arrive in wait_ms; -errno.
+ * Sends n frames out of `from` and waits until `to` has received them all, behind its ingress
+ * qdisc. 0; -ETIMEDOUT: they did not all arrive in wait_ms; -errno.
  */
 int probe_packets(const char *from, const char *to, size_t n, int wait_ms);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The clsact (or a foreign ingress) qdisc of a device and the blocks it binds. Adding is always with
- * NLM_F_EXCL: "replace" on a live clsact seems to succeed and binds nothing (net/sched/sch_api.c,
- * qdisc_change(): 6.1 and 6.12). Blocks that are not shared are not named in any attribute and read as 0.
+ * The clsact (or a foreign ingress) qdisc of a device and the blocks it binds. Adding is always
+ * with NLM_F_EXCL: "replace" on a live clsact seems to succeed and binds nothing
+ * (net/sched/sch_api.c, qdisc_change(): 6.1 and 6.12). Blocks that are not shared are not named in
+ * any attribute and read as 0.
  */
 #include <errno.h>
 #include <linux/gen_stats.h>
@@ -34,7 +35,8 @@ static int read_packets(const struct nlattr *nest, uint64_t *ret)
 	if (r < 0)
 		return r;
 	if (tb[TCA_STATS_BASIC]) {
-		memcpy(&packets, (const uint8_t *)nla_data(tb[TCA_STATS_BASIC]) + 8, sizeof(packets));
+		memcpy(&packets, (const uint8_t *)nla_data(tb[TCA_STATS_BASIC]) + 8,
+		       sizeof(packets));
 		*ret = packets;
 	}
 	/* Only there once the 32 bits have overflowed. */
@@ -43,7 +45,8 @@ static int read_packets(const struct nlattr *nest, uint64_t *ret)
 	return 0;
 }
 
-static int qdisc_parse(const struct nlmsghdr *h, const struct codec_names *names, struct object **ret)
+static int qdisc_parse(const struct nlmsghdr *h, const struct codec_names *names,
+		       struct object **ret)
 {
 	_cleanup_object_ struct qdisc *q = NULL;
 	struct nlattr *tb[TCA_MAX + 1];
@@ -130,7 +133,7 @@ static int qdisc_dump(struct nl_msg *m, uint32_t block)
 }
 
 /*
- * No get: Linux 6.1 answers a request for one qdisc with a multicast to everyone, so that who asks because
- * of an event makes the next one (qdisc_notify(), net/sched/sch_api.c).
+ * No get: Linux 6.1 answers a request for one qdisc with a multicast to everyone, so that who asks
+ * because of an event makes the next one (qdisc_notify(), net/sched/sch_api.c).
  */
 const struct codec codec_qdisc = { qdisc_put, qdisc_dump, NULL, qdisc_parse };

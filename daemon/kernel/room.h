@@ -14,14 +14,15 @@
 #include "daemon/kernel/rtnl.h"
 
 struct kernel {
-	struct rtnl *request; /* what changes something: the port id by which our own events are known */
-	struct rtnl *query;   /* dumps and gets */
+	struct rtnl *
+		request; /* what changes something: the port id by which our own events are known */
+	struct rtnl *query; /* dumps and gets */
 	struct rtnl *events;
 	struct bypass_genl *bypass; /* NULL: not this kernel */
 	struct devices *devices;
 	struct facts *facts;
 	struct codec_names names;
-	char name[IFNAMSIZ];  /* of a device the table does not have yet */
+	char name[IFNAMSIZ]; /* of a device the table does not have yet */
 	uint64_t event_count;
 };
 
@@ -30,14 +31,14 @@ int kernel_parse(struct kernel *k, const struct nlmsghdr *h, struct object **ret
 /* Adds the filters of one pref to `into`. As kernel_dump(). */
 int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into);
 /*
- * Writes a message that `put` fills, in a buffer that is large enough. 0, or put's error. The caller
- * frees it.
+ * Writes a message that `put` fills, in a buffer that is large enough. 0, or put's error. The
+ * caller frees it.
  */
 int kernel_message(int (*put)(struct nl_msg *m, void *data), void *data, struct nl_msg **ret);
 
 /*
- * False for two things Linux lists among filters: a pref that announces itself, and the hash tables of
- * u32, which match nothing and mark nothing.
+ * False for two things Linux lists among filters: a pref that announces itself, and the hash tables
+ * of u32, which match nothing and mark nothing.
  */
 static inline bool kernel_is_filter(const struct filter *f)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A netlink socket: opening, sending, reading one datagram, and reading acknowledgements. The two longer
- * conversations over it are in exchange.c and dump.c.
+ * A netlink socket: opening, sending, reading one datagram, and reading acknowledgements. The two
+ * longer conversations over it are in exchange.c and dump.c.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -16,7 +16,8 @@
 #define BUFFER_START (64 * 1024)
 #define BUFFER_MOST (4 * 1024 * 1024)
 #define TIMEOUT_MS 30000
-/* What an answer with an echo takes of the receive buffer, as the kernel counts it (skb truesize). */
+/* What an answer with an echo takes of the receive buffer, as the kernel counts it (skb truesize).
+ */
 #define ANSWER_COST 9000
 
 #ifndef NETLINK_GET_STRICT_CHK
@@ -210,8 +211,10 @@ int rtnl_recv(struct rtnl *s, int timeout_ms, size_t *ret_size)
 		struct sockaddr_nl from = { 0 };
 		struct iovec iov = { s->buffer, s->space };
 		struct msghdr hdr = {
-			.msg_name = &from, .msg_namelen = sizeof(from),
-			.msg_iov = &iov, .msg_iovlen = 1,
+			.msg_name = &from,
+			.msg_namelen = sizeof(from),
+			.msg_iov = &iov,
+			.msg_iovlen = 1,
 		};
 		ssize_t got = recvmsg(s->fd, &hdr, MSG_DONTWAIT | MSG_TRUNC);
 

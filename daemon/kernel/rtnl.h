@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rtnl: one netlink socket and what is done with it: many requests in one send with each answer matched
- * by sequence number and port id (rtnl_exchange), whole dumps (rtnl_dump), and plain reading for events
- * (rtnl_recv). Requests, dumps and events have a socket each. It knows no objects: codecs write and read
- * the messages, kernel.c joins the two.
+ * rtnl: one netlink socket and what is done with it: many requests in one send with each answer
+ * matched by sequence number and port id (rtnl_exchange), whole dumps (rtnl_dump), and plain
+ * reading for events (rtnl_recv). Requests, dumps and events have a socket each. It knows no
+ * objects: codecs write and read the messages, kernel.c joins the two.
  *
  * The receive loop is our own, because libnl turns both ENOBUFS (news was lost) and ENOMEM into one
  * error and does not read extended acknowledgements.
@@ -16,24 +16,24 @@
 
 #include "config/base/util.h"
 
-#define RTNL_BATCH 64                 /* messages in one send, at most */
-#define RTNL_BATCH_BYTES (96 * 1024)  /* and bytes */
-#define RTNL_RETAKES 5                /* of an interrupted dump */
+#define RTNL_BATCH 64		     /* messages in one send, at most */
+#define RTNL_BATCH_BYTES (96 * 1024) /* and bytes */
+#define RTNL_RETAKES 5		     /* of an interrupted dump */
 
 struct rtnl {
-	struct nl_sock *nl;  /* NULL: a descriptor of a test */
+	struct nl_sock *nl; /* NULL: a descriptor of a test */
 	int protocol;
 	int fd;
-	uint32_t port;       /* our port id */
-	uint32_t seq;        /* of the last message sent */
-	int timeout_ms;      /* how long an answer may take; 30 s at first */
-	size_t batch;        /* messages a send: as many as the receive buffer has room for answers */
+	uint32_t port;	/* our port id */
+	uint32_t seq;	/* of the last message sent */
+	int timeout_ms; /* how long an answer may take; 30 s at first */
+	size_t batch;	/* messages a send: as many as the receive buffer has room for answers */
 	int rcvbuf;
-	void *buffer;        /* what rtnl_recv() read */
+	void *buffer; /* what rtnl_recv() read */
 	size_t space;
 	/* Counted since it was opened. */
 	uint64_t sends, messages, dumps;
-	uint64_t strays;     /* answers nobody waits for any more */
+	uint64_t strays; /* answers nobody waits for any more */
 	uint64_t overruns;
 };
 
@@ -48,29 +48,31 @@ DEFINE_CLEANUP(struct rtnl *, rtnl_close);
 int rtnl_join(struct rtnl *s, uint32_t group);
 
 /*
- * Reads one datagram into s->buffer. timeout_ms 0: does not wait. 0 with its size, or -EAGAIN (nothing
- * there), -ENOBUFS (messages were lost), -EMSGSIZE (it was longer than the buffer, which has grown now;
- * the message is lost), -errno. What does not come from the kernel is skipped.
+ * Reads one datagram into s->buffer. timeout_ms 0: does not wait. 0 with its size, or -EAGAIN
+ * (nothing there), -ENOBUFS (messages were lost), -EMSGSIZE (it was longer than the buffer, which
+ * has grown now; the message is lost), -errno. What does not come from the kernel is skipped.
  */
 int rtnl_recv(struct rtnl *s, int timeout_ms, size_t *ret_size);
 
-/* The text and the error of an NLMSG_ERROR or NLMSG_DONE. ret_words: owned by the caller, or NULL. */
+/* The text and the error of an NLMSG_ERROR or NLMSG_DONE. ret_words: owned by the caller, or NULL.
+ */
 int rtnl_ack_parse(const struct nlmsghdr *h, int *ret_error, char **ret_words);
 
 /* One request on its way. */
 struct rtnl_call {
-	struct nl_msg *msg;  /* the caller's */
-	void *data;          /* the caller's */
+	struct nl_msg *msg; /* the caller's */
+	void *data;	    /* the caller's */
 	bool sent, answered;
-	int error;           /* 0 or -errno of the answer, or why it was not sent */
-	char *words;         /* the kernel's, or NULL; the caller frees it */
+	int error;   /* 0 or -errno of the answer, or why it was not sent */
+	char *words; /* the kernel's, or NULL; the caller frees it */
 };
 /* A message that is an answer to the call and no acknowledgement. h is valid during the call. */
 typedef void (*rtnl_answer_fn)(struct rtnl_call *call, const struct nlmsghdr *h, void *data);
 
 /*
- * Sends the n calls (at most RTNL_BATCH) in one send and reads until each is answered or the time is over.
- * What is sent and not answered has an unknown outcome. fn may be NULL. 0, or -errno if the socket failed.
+ * Sends the n calls (at most RTNL_BATCH) in one send and reads until each is answered or the time
+ * is over. What is sent and not answered has an unknown outcome. fn may be NULL. 0, or -errno if
+ * the socket failed.
  */
 int rtnl_exchange(struct rtnl *s, struct rtnl_call *calls, size_t n, rtnl_answer_fn fn, void *data);
 
@@ -80,9 +82,10 @@ typedef void (*rtnl_restart_fn)(void *data);
 typedef int (*rtnl_part_fn)(const struct nlmsghdr *h, void *data);
 
 /*
- * Sends the dump request and calls part for each message. A dump that was interrupted (NLM_F_DUMP_INTR on
- * any part, the last too), or lost messages, is taken again up to RTNL_RETAKES times with growing pauses;
- * then -EAGAIN. An error of the kernel comes back as it is. -ETIMEDOUT if it never ends.
+ * Sends the dump request and calls part for each message. A dump that was interrupted
+ * (NLM_F_DUMP_INTR on any part, the last too), or lost messages, is taken again up to RTNL_RETAKES
+ * times with growing pauses; then -EAGAIN. An error of the kernel comes back as it is. -ETIMEDOUT
+ * if it never ends.
  */
 int rtnl_dump(struct rtnl *s, struct nl_msg *msg, rtnl_restart_fn restart, rtnl_part_fn part,
 	      void *data);
