@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lab keeps what its README says: exit codes, output, walls around the host, kernel reports, ends."""
+"""The lab keeps what its README says: exit codes, output, walls, kernel reports, ends."""
+import fcntl
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -231,3 +234,22 @@ def test_only_the_named_report_is_tolerated_and_it_hides_no_other():
     assert met == ["uml-maple-tree-rcu"]
     assert len(reports.find(MAPLE, "6.1")[0]) == 1
     assert len(reports.find(MAPLE.replace("maple_tree", "other"), "6.1-debug")[0]) == 1
+
+
+def test_shell_gives_a_terminal():
+    """Its size carries over, what is typed arrives, and the exit code comes back."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 111, 0, 0))
+    with subprocess.Popen([PROGRAM, "shell", LAB_KERNEL, "--no-swsim", "--", "sh", "-c",
+                           "stty size; test -t 0 && read word && echo got-$word; exit 5"],
+                          stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+                          env=MARKED) as process:
+        os.close(theirs)
+        seen = b""
+        while b"33 111" not in seen:
+            seen += os.read(ours, 1000)
+        os.write(ours, b"hello\r")
+        while b"got-hello" not in seen:
+            seen += os.read(ours, 1000)
+        assert process.wait(30) == 5
+    os.close(ours)

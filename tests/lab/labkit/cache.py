@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The cache: <cache>/<kind>/<name>-<key>/, complete or not there.
 
-An entry is made in a directory beside its place and renamed when it is done, so an interrupted build leaves
-nothing that looks valid. Whoever makes an entry holds its lock; whoever uses one holds its directory's lock
-shared, so that `prune` takes nothing away from a running guest.
+An entry is made in a directory beside its place and renamed when it is done, so an interrupted
+build leaves nothing that looks valid. Whoever makes an entry holds its lock; whoever uses one holds
+its directory's lock shared, so that `prune` takes nothing away from a running guest.
 """
 import contextlib
 import fcntl
@@ -30,7 +30,7 @@ def key_of(*parts) -> str:
 
 
 def tree_key(*tops: Path) -> str:
-    """The names and contents of the files below TOPS; build products of a kernel module do not count."""
+    """The names and contents of the files below TOPS, without what kbuild makes there."""
     parts = []
     made = (".o", ".ko", ".cmd", ".mod", ".mod.c", ".symvers", ".order")
     for top in tops:
@@ -42,8 +42,8 @@ def tree_key(*tops: Path) -> str:
 
 @contextlib.contextmanager
 def locked(name: str, waiting=None):
-    """Only one holder of NAME at a time, over all processes of this cache. WAITING() is called once when
-    another one has it."""
+    """Only one holder of NAME at a time, over all processes of this cache. WAITING() is called once
+    when another one has it."""
     directory = paths.cache() / "lock"
     directory.mkdir(exist_ok=True)
     with open(directory / name, "w") as lock:
@@ -69,7 +69,8 @@ def get(kind: str, name: str, key: str, make, waiting=None) -> Path:
         if entry.is_dir():
             return entry
         entry.parent.mkdir(exist_ok=True)
-        for left in entry.parent.glob(f"tmp.{name}-*"):     # of a build that was killed; we hold its lock
+        # What a killed build left behind: we hold its lock.
+        for left in entry.parent.glob(f"tmp.{name}-*"):
             shutil.rmtree(left, ignore_errors=True)
         work = entry.parent / f"tmp.{name}-{key}"
         try:
@@ -129,7 +130,9 @@ def _forget(kind: str, name: str, keep: int) -> list:
 def prune(keep: int) -> list:
     """Leaves the KEEP youngest entries of each name; returns what went."""
     gone = []
-    for top in sorted(p for p in paths.cache().iterdir() if p.is_dir() and p.name not in ("lock", "log")):
+    for top in sorted(paths.cache().iterdir()):
+        if top.name in ("lock", "log"):
+            continue
         for name in _entries(top.name):
             gone += _forget(top.name, name, keep)
     return gone

@@ -21,7 +21,8 @@ def generate(size: str, scratch: Path) -> Path:
     except OSError as error:
         raise LabError(f"{maker}: {error}") from error
     except subprocess.CalledProcessError as error:
-        raise LabError(f"{error.cmd[0]}: {error.stderr.decode(errors='replace').strip()}") from error
+        words = error.stderr.decode(errors="replace").strip()
+        raise LabError(f"{error.cmd[0]}: {words}") from error
     path = scratch / "lab.dtb"
     path.write_bytes(made)
     return path

@@ -128,9 +128,9 @@ def _start(run: Run, kernel: Kernel, private: Path, fds: dict, log) -> subproces
     command = [str(tools / "cage"), "--tmpfs", str(private / "mem")]
     for path in run.job.share:
         command += ["--rw", str(path)]
+    init = [f"init={tools / 'init'}", f"lab.job={private / 'job'}"]
     command += ["--", *machine.command(kernel, run.memory or kernel.variant.memory, fds, private,
-                                       [f"init={tools / 'init'}", f"lab.job={private / 'job'}"], run.dtb,
-                                       run.job.share)]
+                                       init, run.dtb, run.job.share)]
     env = dict(os.environ, TMPDIR=str(private / "mem"))
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
                             pass_fds=list(fds.values()), start_new_session=True)
@@ -227,13 +227,14 @@ def _judge(run: Run, outcome: _Outcome, log: str) -> int:
         return KERNEL_REPORT
     if outcome.code is None:
         tail = "\n".join(log.splitlines()[-25:])
-        print(f"\nlab: the guest ended without an exit code; its last words:\n{tail}", file=sys.stderr)
+        print(f"\nlab: the guest ended without an exit code; its last words:\n{tail}",
+              file=sys.stderr)
         return DIED
     return outcome.code
 
 
 def prepare(variant: Variant, swsim=True, further=()) -> tuple:
-    """Everything a guest of VARIANT needs, from the cache: its kernel and the entry of its modules."""
+    """What a guest of VARIANT needs, from the cache: its kernel and the entry of its modules."""
     kernel = build(variant)
     programs.build()
     return kernel, modules.build(kernel, swsim, further)

@@ -10,6 +10,9 @@ from .paths import LabError
 # Directories of the guest that are fresh, so that what the host has there must be named to be seen.
 FRESH = ("/tmp", "/run")
 
+# Variables that carry over from the host.
+CARRIED = ("PATH", "HOME", "TERM", "LANG", "USER")
+
 # Under systemd: what waits for hardware, tends a disk or a login, and only makes the boot long.
 MASKED_UNITS = (
     "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer",
@@ -40,7 +43,7 @@ class Job:
 
 def environment(extra: dict, out: Path, variant: str) -> dict:
     """The few variables that carry over, and our own."""
-    env = {name: os.environ[name] for name in ("PATH", "HOME", "TERM", "LANG", "USER") if name in os.environ}
+    env = {name: os.environ[name] for name in CARRIED if name in os.environ}
     env["LAB"] = variant
     if out:
         env["LAB_OUT"] = str(out)
@@ -53,7 +56,8 @@ def _below(path: Path, tops) -> bool:
 
 
 def _visible(job: Job) -> list:
-    """The directories that need a mount of their own: with the host's root those that a fresh one hides."""
+    """The directories that need a mount of their own; with the host's root only those that a fresh
+    one hides."""
     wanted = sorted({p.resolve() for p in [paths.REPO, job.cwd, *job.see]})
     if job.root == Path("/"):
         wanted = [p for p in wanted if _below(p, FRESH)]
@@ -68,8 +72,8 @@ def _visible(job: Job) -> list:
 
 def write(job: Job, devices: dict, share_fs: str, path: Path):
     """Writes the job's file; DEVICES are the guest's names for out, err and ctl."""
-    lines = [("mode", job.mode), ("share-fs", share_fs), ("root", job.root), ("cwd", job.cwd.resolve()),
-             ("leaks", int(job.leaks))]
+    lines = [("mode", job.mode), ("share-fs", share_fs), ("root", job.root),
+             ("cwd", job.cwd.resolve()), ("leaks", int(job.leaks))]
     if job.mode == "systemd":
         lines += [("mask", f"/run/systemd/system/{unit}") for unit in MASKED_UNITS]
         lines += [("mask", f"/run/sysctl.d/{name}") for name in MASKED_SETTINGS]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds the kernel of a variant from Debian's source package, once, into the cache.
 
-An entry holds `tree`, sources and objects together as an in-tree build leaves them: relative paths make it
-valid wherever it is copied or renamed to, so a patched variant starts from a copy of the untouched one and
-compiles only what its patches touch. Modules build against the same tree.
+An entry holds `tree`, sources and objects together as an in-tree build leaves them: relative paths
+make it valid wherever it is copied or renamed to, so a patched variant starts from a copy of the
+untouched one and compiles only what its patches touch. Modules build against the same tree.
 """
 import functools
 import os
@@ -18,13 +18,15 @@ from . import cache, paths, progress
 from .paths import LabError
 from .variants import Variant, find
 
-# UML's default, the large code model, makes each call an indirect one: half the speed, and no call can be
-# told from another. Modules need the default, since they are loaded out of a small model's reach.
+# UML's default, the large code model, makes each call an indirect one: half the speed, and no call
+# can be told from another. Modules need it, since they are loaded out of a small model's reach.
 FLAGS = {"um": ["ARCH=um", "KCFLAGS=-mcmodel=small"], "x86": ["ARCH=x86_64"]}
-TARGETS = {"um": ["linux", "modules_prepare", "modules"], "x86": ["bzImage", "modules_prepare", "modules"]}
+TARGETS = {"um": ["linux", "modules_prepare", "modules"],
+           "x86": ["bzImage", "modules_prepare", "modules"]}
 IMAGE = {"um": "linux", "x86": "arch/x86/boot/bzImage"}
 
-# Two thirds of the sources can never be compiled by our configurations; their Kconfig files are needed.
+# Two thirds of the sources can never be compiled by our configurations; only their Kconfig files
+# are needed.
 LEFT_OUT = ["*/drivers/gpu/*.[chS]", "*/drivers/media/*.[ch]", "*/drivers/staging/*.[ch]",
             "*/drivers/infiniband/*.[ch]", "*/drivers/net/wireless/*.[ch]", "*/drivers/scsi/*.[ch]",
             "*/sound/*.[ch]", "*/Documentation/*.rst", "*/Documentation/*.yaml", "*/tools/testing",
@@ -83,29 +85,6 @@ def fragments(variant: Variant) -> list:
     return found
 
 
-def patches(variant: Variant) -> list:
-    """The files of the series, in order."""
-    if not variant.patched:
-        return []
-    series = paths.PATCHES / variant.kernel / "series"
-    if not series.exists():
-        raise LabError(f"{variant.name} wants {series.relative_to(paths.REPO)}, which is not there")
-    names = [line.split()[0] for line in series.read_text().splitlines()
-             if line.strip() and not line.startswith("#")]
-    return [series.parent / name for name in names]
-
-
-def key(variant: Variant) -> str:
-    parts = [_package(variant.kernel), compiler(), FLAGS[variant.machine], TARGETS[variant.machine], LEFT_OUT]
-    for path in fragments(variant) + patches(variant):
-        if not path.exists():
-            raise LabError(f"{variant.name} wants {path}, which is not there")
-        parts += [path.name, path.read_bytes()]
-    if variant.base:
-        parts.append(key(find(variant.base)))
-    return cache.key_of(*parts)
-
-
 def wanted(fragment: Path) -> dict:
     """option -> value; None for one that must be off."""
     found = {}
@@ -119,6 +98,40 @@ def wanted(fragment: Path) -> dict:
     return found
 
 
+def options(variant: Variant) -> dict:
+    """What all fragments of VARIANT want together; a later one overrules."""
+    found = {}
+    for fragment in fragments(variant):
+        found.update(wanted(fragment))
+    return found
+
+
+def patches(variant: Variant) -> list:
+    """The files of the series, in order."""
+    if not variant.patched:
+        return []
+    series = paths.PATCHES / variant.kernel / "series"
+    names = [series.name]
+    if series.exists():
+        names = [line.split()[0] for line in series.read_text().splitlines()
+                 if line.strip() and not line.startswith("#")]
+    found = [series.parent / name for name in names]
+    for path in found:
+        if not path.exists() or path == series:
+            raise LabError(f"{variant.name} wants {path.relative_to(paths.REPO)}, which is not there")
+    return found
+
+
+def key(variant: Variant) -> str:
+    parts = [_package(variant.kernel), compiler(), FLAGS[variant.machine],
+             TARGETS[variant.machine], LEFT_OUT, sorted(options(variant).items())]
+    for path in patches(variant):
+        parts += [path.name, path.read_bytes()]
+    if variant.base:
+        parts.append(key(find(variant.base)))
+    return cache.key_of(*parts)
+
+
 def lost_options(want: dict, config: str) -> list:
     """What kconfig did not take: a missing dependency makes it drop an option without a word."""
     have = dict(re.findall(r"^(CONFIG_\w+)=(.+)$", config, re.M))
@@ -128,9 +141,7 @@ def lost_options(want: dict, config: str) -> list:
 
 def _configure(variant: Variant, tree: Path, log: Path):
     flags = FLAGS[variant.machine]
-    want = {}
-    for fragment in fragments(variant):
-        want.update(wanted(fragment))
+    want = options(variant)
     progress.run("tinyconfig", ["make", *flags, "tinyconfig"], log, cwd=tree, quiet=True)
     config = tree / ".config"
     text = config.read_text()
@@ -148,9 +159,9 @@ def _unpack(variant: Variant, tree: Path, log: Path):
     name = f"linux-source-{variant.kernel}"
     progress.say(f"{variant.name}: unpacking {name}")
     tree.mkdir()
-    progress.run("unpack", ["tar", "-C", tree, "--strip-components=1", "--wildcards",
-                            *[f"--exclude={p}" for p in LEFT_OUT], "-xf", f"/usr/src/{name}.tar.xz"],
-                 log, quiet=True)
+    left_out = [f"--exclude={pattern}" for pattern in LEFT_OUT]
+    progress.run("unpack", ["tar", "-C", tree, "--strip-components=1", "--wildcards", *left_out,
+                            "-xf", f"/usr/src/{name}.tar.xz"], log, quiet=True)
 
 
 def _patch(variant: Variant, tree: Path, log: Path):
@@ -170,9 +181,8 @@ def _make(variant: Variant, work: Path, log: Path):
         _unpack(variant, tree, log)
     _patch(variant, tree, log)
     _configure(variant, tree, log)
-    progress.run(f"{variant.name}: kernel",
-                 ["make", f"-j{os.cpu_count()}", *FLAGS[variant.machine], *TARGETS[variant.machine]],
-                 log, cwd=tree)
+    make = ["make", f"-j{os.cpu_count()}", *FLAGS[variant.machine], *TARGETS[variant.machine]]
+    progress.run(f"{variant.name}: kernel", make, log, cwd=tree)
     if not (tree / IMAGE[variant.machine]).exists():
         raise LabError(f"{variant.name}: no {IMAGE[variant.machine]} came out; see {log}")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a kernel is started: the command lines of User-mode Linux and of QEMU, and what their guests call the
-lab's channels (out, err, ctl), each of which is a file descriptor here."""
+"""How a kernel is started: the command lines of User-mode Linux and of QEMU, and what their guests
+call the lab's channels (out, err, ctl), each of which is a file descriptor here."""
 from pathlib import Path
 
 from .kernel import Kernel
@@ -17,9 +17,9 @@ COMMON = ["oops=panic", "panic=-1", "loglevel=7", "systemd.getty_auto=no"]
 
 
 def _um(kernel: Kernel, memory: str, fds: dict, private: Path, init: list, dtb, _share) -> list:
-    line = [str(kernel.image), f"mem={memory}", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
-            f"uml_dir={private}/mem/", "umid=guest", "con=null", "con0=null,fd:1", "stderr=1", "ssl=null",
-            *COMMON, *init]
+    line = [str(kernel.image), f"mem={memory}", "root=/dev/root", "rootfstype=hostfs",
+            "rootflags=/", "ro", f"uml_dir={private}/mem/", "umid=guest", "con=null",
+            "con0=null,fd:1", "stderr=1", "ssl=null", *COMMON, *init]
     for name, device in DEVICES["um"].items():
         if name in fds:
             source = f"fd:{fds[name]}" if name == "tty" else "null"
@@ -31,11 +31,13 @@ def _um(kernel: Kernel, memory: str, fds: dict, private: Path, init: list, dtb, 
     return line
 
 
-def _x86(kernel: Kernel, memory: str, fds: dict, _private: Path, init: list, dtb, share: list) -> list:
+def _x86(kernel: Kernel, memory: str, fds: dict, _private: Path, init: list, dtb,
+         share: list) -> list:
     if dtb:
         raise LabError(f"{kernel.variant.name} takes no device tree")
-    line = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-smp", "2", "-accel", "tcg,thread=multi",
-            "-m", memory, "-display", "none", "-no-reboot", "-nodefaults", "-serial", "stdio",
+    line = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-smp", "2",
+            "-accel", "tcg,thread=multi", "-m", memory, "-display", "none", "-no-reboot",
+            "-nodefaults", "-serial", "stdio",
             "-kernel", str(kernel.image),
             "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
             "-device", "virtio-9p-pci,fsdev=root,mount_tag=host", "-device", "virtio-serial-pci"]
@@ -55,8 +57,9 @@ def _x86(kernel: Kernel, memory: str, fds: dict, _private: Path, init: list, dtb
     return line + ["-append", " ".join(kernel_line)]
 
 
-def command(kernel: Kernel, memory: str, fds: dict, private: Path, init: list, dtb=None, share=()) -> list:
-    """The command that is the guest. FDS: descriptors of "out", "err", "ctl" or, for a shell, "tty". PRIVATE
-    is a directory of this run. INIT are the kernel parameters that name init and its job."""
+def command(kernel: Kernel, memory: str, fds: dict, private: Path, init: list, dtb=None,
+            share=()) -> list:
+    """The command that is the guest. FDS: descriptors of "out", "err", "ctl" or, for a shell, "tty".
+    PRIVATE is a directory of this run. INIT are the kernel parameters that name init and its job."""
     start = {"um": _um, "x86": _x86}[kernel.variant.machine]
     return start(kernel, memory, fds, private, init, dtb, list(share))

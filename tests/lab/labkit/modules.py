@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds modules for a kernel, swsim above all, and lays out the /lib/modules that its guests see.
+"""Builds modules for a kernel, swsim above all, and lays out the /lib/modules of its guests.
 
 An entry holds the directory that init binds to /lib/modules/<release>: the modules, and the indexes
 that modprobe reads.
@@ -16,11 +16,11 @@ def _compile(source: Path, kernel: Kernel, work: Path, log: Path) -> list:
     build = work / "build"
     # kmod/uapi is found as ../uapi from swsim, as in the repo.
     shutil.copytree(source, build / source.name,
-                    ignore=shutil.ignore_patterns("*.o", "*.ko", "*.mod*", ".*.cmd", "Module.symvers"))
+                    ignore=shutil.ignore_patterns("*.o", "*.ko", "*.mod*", ".*.cmd", "*.symvers"))
     if paths.UAPI.is_dir() and not (build / "uapi").exists():
         shutil.copytree(paths.UAPI, build / "uapi")
-    progress.run(f"{kernel.variant.name}: {source.name}",
-                 ["make", "-C", kernel.tree, *kernel.make_flags, f"M={build / source.name}", "modules"], log)
+    make = ["make", "-C", kernel.tree, *kernel.make_flags, f"M={build / source.name}", "modules"]
+    progress.run(f"{kernel.variant.name}: {source.name}", make, log)
     return sorted((build / source.name).glob("*.ko"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two small programs of the lab itself, `init` in the guest and `cage` on the host, compiled once."""
+"""The two small programs of the lab, `init` in the guest and `cage` on the host, compiled once."""
 from pathlib import Path
 
 from . import cache, paths, progress
@@ -13,8 +13,9 @@ def build() -> Path:
     """The directory that holds both."""
     def make(work):
         for name, sources in SOURCES.items():
-            progress.run(name, ["gcc", *FLAGS, "-o", work / name, *[paths.GUEST / s for s in sources]],
-                         work / "build.log", quiet=True)
+            files = [paths.GUEST / source for source in sources]
+            progress.run(name, ["gcc", *FLAGS, "-o", work / name, *files], work / "build.log",
+                         quiet=True)
 
     key = cache.key_of(cache.tree_key(paths.GUEST), compiler(), FLAGS, SOURCES)
     return cache.get("programs", "guest", key, make)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs a long command quietly: its whole output goes to a log, a line tells how far it is, and only when it
-fails the log's end is shown."""
+"""Runs a long command quietly: its whole output goes to a log, a line tells how far it is, and only
+when it fails the log's end is shown."""
 import re
 import subprocess
 import sys
@@ -48,7 +48,7 @@ class _Line:
 
 
 def run(title: str, command: list, log: Path, cwd=None, env=None, quiet=False):
-    """Runs COMMAND, its output appended to LOG. Raises LabError with the log's end when it fails."""
+    """Runs COMMAND, its output appended to LOG. Raises LabError with the log's end on failure."""
     line = _Line(title)
     with open(log, "ab") as out:
         out.write(("$ " + " ".join(map(str, command)) + "\n").encode())

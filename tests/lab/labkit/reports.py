@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from . import paths
 
 STARTS = re.compile("|".join((
-    r"WARNING:", r"\bBUG\b", r"\bOops\b", r"Kernel panic", r"KASAN:", r"KCSAN:", r"UBSAN:", r"ODEBUG:",
-    r"refcount_t:", r"list_(add|del) corruption", r"general protection fault", r"Kernel mode (fault|signal)",
+    r"WARNING:", r"\bBUG\b", r"\bOops\b", r"Kernel panic", r"KASAN:", r"KCSAN:", r"UBSAN:",
+    r"ODEBUG:", r"refcount_t:", r"list_(add|del) corruption", r"general protection fault",
+    r"Kernel mode (fault|signal)",
     r"Segfault with no mm", r"[Uu]nable to handle kernel", r"possible (circular|recursive) locking",
     r"possible irq lock inversion", r"inconsistent lock state", r"suspicious RCU usage",
     r"bad unlock balance", r"held lock freed", r"lock held (when returning|at task exit)",
@@ -33,8 +34,8 @@ class Report:
 
 
 def _split(log: str) -> list:
-    """The log's reports, each from its first line to its end mark, the next report, or LONGEST lines. A
-    report must not reach over the next one: a tolerated one would hide it."""
+    """The log's reports, each from its first line to its end mark, the next report, or LONGEST lines.
+    A report must not reach over the next one: a tolerated one would hide it."""
     lines = log.splitlines()
     found, i = [], 0
     while i < len(lines):
@@ -63,7 +64,7 @@ def _tolerated(variant: str) -> list:
 
 
 def find(log: str, variant: str) -> tuple:
-    """The reports that make a run of VARIANT fail, and the names of the tolerated ones that were met."""
+    """The reports that make a run of VARIANT fail, and the names of the tolerated ones met."""
     rules = _tolerated(variant)
     bad, met = [], []
     for report in _split(log):

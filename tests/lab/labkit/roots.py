@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian trees that a guest can have as its root, made by debootstrap from the mirror that this machine's
-apt is configured for."""
+"""Debian trees that a guest can have as its root, made by debootstrap from the mirror that this
+machine's apt is configured for."""
 import os
 import subprocess
 from pathlib import Path
@@ -9,13 +9,13 @@ from . import cache, paths, progress
 from .paths import LabError
 
 # What the daemon built on the host is linked to; both suites have the same sonames.
-LIBRARIES = ["libev4", "libnl-3-200", "libnl-genl-3-200", "libsqlite3-0", "libcjson1", "libsystemd0",
-             "libyaml-0-2"]
+LIBRARIES = ["libev4", "libnl-3-200", "libnl-genl-3-200", "libsqlite3-0", "libcjson1",
+             "libsystemd0", "libyaml-0-2"]
 TOOLS = ["systemd", "systemd-sysv", "dbus", "iproute2", "kmod", "tcpdump"]
-# Debian 13 renamed some packages, and it alone has varlinkctl (in systemd) and a Varlink for Python.
+# Debian 13 renamed one, and it alone has varlinkctl (in systemd) and a Varlink for Python.
 SUITES = {
     "bookworm": TOOLS + LIBRARIES,
-    "trixie": TOOLS + ["python3-varlink"] + ["libev4t64" if p == "libev4" else p for p in LIBRARIES],
+    "trixie": TOOLS + ["python3-varlink", "libev4t64"] + LIBRARIES[1:],
 }
 
 
@@ -28,7 +28,8 @@ def _apt(*command) -> str:
 
 def mirror() -> str:
     """The archive that this machine installs Debian's own packages from."""
-    rows = _apt("apt-get", "indextargets", "--format", "$(ORIGIN)|$(COMPONENT)|$(CODENAME)|$(REPO_URI)",
+    rows = _apt("apt-get", "indextargets", "--format",
+                "$(ORIGIN)|$(COMPONENT)|$(CODENAME)|$(REPO_URI)",
                 "Created-By: Packages").splitlines()
     found = [row.split("|") for row in rows]
     for origin, component, codename, uri in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Terminals that pass every byte: the user's while a shell in a guest has it, and the guest's side."""
+"""Terminals that pass every byte: the user's while a guest's shell has it, and the guest's."""
 import contextlib
 import termios
 import tty

@@ -25,7 +25,8 @@ VARIANTS = {v.name: v for v in (
     Variant("6.1-swd", "6.1", "um", _UM + ("6.1.config", "swd.config"), patched=True, base="6.1"),
     Variant("6.1-debug", "6.1", "um", _UM + ("6.1.config", "debug.config", "um-debug.config"),
             patched=True, leaks=True, memory="1024M"),
-    Variant("6.1-smp", "6.1", "x86", ("common.config", "6.1.config", "debug.config", "x86-smp.config"),
+    Variant("6.1-smp", "6.1", "x86",
+            ("common.config", "6.1.config", "debug.config", "x86-smp.config"),
             patched=True, memory="1024M"),
 )}
 
