@@ -19,7 +19,7 @@ from benchkit.pktgen import Injector        # noqa: E402
 
 SIZES = (1, 5, 10, 25, 50)
 LARGE = (1000, 10000)
-RUN_NS = 250e6          # how long one run should take
+RUN_NS = 100e6          # how long one run should take: short ones, many of them
 SHORTCUT = "filter add block {block} pref 1 protocol all matchall skip_hw action ok\n"
 # Needs software, and no frame of ours ever reaches it: what is left is the cost of no bypass.
 SPOILER = "filter add block {block} pref 65000 protocol 0x9999 flower skip_hw action ok\n"
@@ -124,8 +124,9 @@ def main():
     injector = set_up(len(todo) + 1)
     before = forwarded()
     injector.run(1000)
-    if forwarded() - before != 1000:
-        sys.exit(f"only {forwarded() - before} of 1000 frames were forwarded: nothing to measure")
+    sent = forwarded() - before     # a few more: the stack says hello on its new links
+    if sent < 1000:
+        sys.exit(f"only {sent} of 1000 frames were forwarded: nothing to measure")
     block = 0
     for case in todo:
         if case.case != "no-qdisc":

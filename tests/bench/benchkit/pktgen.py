@@ -19,7 +19,7 @@ class Injector:
 
     def _write(self, name, text):
         with open(PROC / name, "w") as f:
-            f.write(text)
+            f.write(text + "\n")       # pgctrl cuts the last character
 
     def run(self, count):
         """Sends `count` frames; returns (kpps, ns a frame)."""

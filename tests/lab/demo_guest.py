@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The part of the demo that runs in the guest: hardware (swsim), swd with the example file, traffic, rates."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parent.parent
+sys.path.insert(0, str(REPO / "tests/bench"))
+
+from benchkit.pktgen import Injector        # noqa: E402
+
+SIZES = (0, 1, 5, 10, 25, 50)
+RUN_NS = 250e6
+SOCKET = "/run/swd/swd.sock"
+EXAMPLE = REPO / "config/examples/demo.yaml"
+
+
+def sh(command, check=True):
+    return subprocess.run(command, shell=True, check=check).returncode
+
+
+class Swd:
+    """The daemon and its CLI, as a user has them."""
+
+    def __init__(self, build, config):
+        self.cli = [build / "cli/sw-cli", "--socket", SOCKET]
+        os.makedirs("/run/swd", exist_ok=True)
+        os.makedirs("/run/swd-state", exist_ok=True)
+        self.log = open("/run/swd.log", "wb")
+        self.process = subprocess.Popen([build / "daemon/swd", "--config", config, "--socket", SOCKET,
+                                         "--state", "/run/swd-state"], stderr=self.log)
+        end = time.monotonic() + 30
+        while self.call("status", quiet=True):
+            if self.process.poll() is not None or time.monotonic() > end:
+                sys.exit("swd did not come up:\n" + Path("/run/swd.log").read_text())
+            time.sleep(0.05)
+
+    def call(self, *words, quiet=False):
+        out = subprocess.DEVNULL if quiet else None
+        return subprocess.run([*self.cli, *words], stdout=out, stderr=out, check=False).returncode
+
+    def show(self, *words):
+        print(f"\n$ sw-cli {' '.join(words)}", flush=True)
+        if self.call(*words):
+            sys.exit(f"sw-cli {' '.join(words)} failed:\n" + Path("/run/swd.log").read_text())
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def hosts():
+    """A host behind each leg, and one behind lan1 and lan2, each a namespace on the wire."""
+    for leg, net in ((10, 1), (20, 2)):
+        sh(f"ip netns add leg{leg}; ip link add link sim0w name leg{leg} type vlan id {leg};"
+           f"ip link set leg{leg} netns leg{leg}; ip -n leg{leg} addr add 10.{net}.0.80/24 dev leg{leg};"
+           f"ip -n leg{leg} link set leg{leg} address 02:00:00:00:00:{'80' if leg == 20 else '10'} up;"
+           f"ip -n leg{leg} link set lo up; ip -n leg{leg} route add default via 10.{net}.0.1")
+    sh("ip link set sim0w up; for i in 1 2 3 4; do ip link set lan${i}w up; done")
+
+
+def traffic():
+    print("\n$ ping across the stick, leg 10 to a host on leg 20", flush=True)
+    sh("ip netns exec leg10 ping -q -c 3 -i 0.2 -W 2 10.2.0.80", check=False)
+
+
+def config(n, bypass):
+    """n rules that match nothing, on the stick."""
+    lines = ["version: 1", "ports:", "  sim0: { up: true, tc-offload: true }", "vlans:",
+             "  sim0.10: { link: sim0, id: 10, up: true, addresses: [10.1.0.1/24] }",
+             "  sim0.20: { link: sim0, id: 20, up: true, addresses: [10.2.0.1/24] }",
+             "blocks:", "  stick:", "    id: 10", f"    bypass: {bypass}", "    bind: [sim0]"]
+    lines.append("    rules:" if n else "    rules: []")
+    lines += [f"      - {{ name: r{i}, match: {{ vlan: 10, dst: 10.99.{i}.0/24 }}, action: drop }}"
+              for i in range(n)]
+    path = Path(f"/run/rate-{n}.yaml")
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def rates(swd, args):
+    mac = Path("/sys/class/net/sim0/address").read_text().strip()
+    injector = Injector("sim0", ["pkt_size 60", "dst 10.2.0.9", "src_min 10.1.0.9", "src_max 10.1.0.9",
+                                 f"dst_mac {mac}", "vlan_id 10"])
+    sh("ip neigh replace 10.2.0.9 lladdr 02:00:00:00:00:09 dev sim0.20 nud permanent;"
+       "echo 1 > /proc/sys/net/ipv4/ip_forward")
+    samples = {n: [] for n in SIZES}
+    for turn in range(args.runs + 1):
+        for n in SIZES:
+            if swd.call("apply", config(n, args.bypass), quiet=True):
+                sys.exit("sw-cli apply failed:\n" + Path("/run/swd.log").read_text())
+            kpps, ns = injector.run(int(RUN_NS / samples[n][-1]) if samples[n] else 20000)
+            samples[n].append(ns)
+    # The first turn only found out how many frames a run needs.
+    return {n: [round(1e6 / ns, 2) for ns in samples[n][1:]] for n in SIZES}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--bypass", default="preferred")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--tour", action="store_true")
+    parser.add_argument("--shell", action="store_true")
+    args = parser.parse_args()
+    sh("modprobe swsim nics=1 ports=4; modprobe pktgen 2>/dev/null; echo 1 > /proc/sys/net/ipv4/ip_forward",
+       check=False)
+    hosts()
+    swd = Swd(args.build, EXAMPLE)
+    if args.tour or args.shell:
+        traffic()
+        for words in (("status",), ("ports",), ("blocks",), ("rules", "stick"), ("bypass",)):
+            swd.show(*words)
+    if args.shell:
+        print("\nsw-cli and tc are yours; the socket is " + SOCKET + ". exit ends the guest.", flush=True)
+        os.environ["PATH"] = f"{args.build / 'cli'}:{os.environ['PATH']}"
+        os.execvp("bash", ["bash", "-i"])
+    result = rates(swd, args)
+    Path(os.environ["LAB_OUT"], "rates.json").write_text(json.dumps(result))
+    swd.show("bypass", "stick")
+    swd.stop()
+
+
+if __name__ == "__main__":
+    main()
