@@ -105,7 +105,7 @@ static void swsim_dsa_teardown(struct dsa_switch *ds)
 		return;
 	debugfs_remove_recursive(dsa->inst->debugfs);
 	swsim_devlink_del(dsa->inst);
-	dsa_switch_for_each_user_port (dp, ds) {
+	dsa_switch_for_each_user_port(dp, ds) {
 		struct swsim_port *port = swsim_ds_port(ds, dp->index);
 
 		swsim_conduit_leave(swsim_dsa_conduit(dp), ds->index);
@@ -115,7 +115,7 @@ static void swsim_dsa_teardown(struct dsa_switch *ds)
 		swsim_wire_del(port);
 	}
 	rtnl_lock();
-	dsa_switch_for_each_user_port (dp, ds) {
+	dsa_switch_for_each_user_port(dp, ds) {
 		struct swsim_port *port = swsim_ds_port(ds, dp->index);
 		struct swsim_ruleset *set[SWSIM_DIRS];
 		struct swsim_port *mirror[SWSIM_DIRS];
@@ -169,7 +169,7 @@ static int swsim_dsa_setup(struct dsa_switch *ds)
 		ida_free(&swsim_switch_ida, dsa->number);
 		return err;
 	}
-	dsa_switch_for_each_user_port (dp, ds) {
+	dsa_switch_for_each_user_port(dp, ds) {
 		err = swsim_dsa_add_port(ds, dp);
 		if (err)
 			goto undo;
@@ -386,7 +386,7 @@ static int swsim_switch_probe(struct platform_device *pdev)
 		struct device_node *np;
 
 		num = 0;
-		for_each_available_child_of_node (ports, np)
+		for_each_available_child_of_node(ports, np)
 			if (!of_property_read_u32(np, "reg", &reg))
 				num = max(num, reg + 1);
 		of_node_put(ports);

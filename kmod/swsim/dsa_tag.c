@@ -99,9 +99,10 @@ void swsim_dsa_to_cpu(struct swsim_port *port, struct net_device *dev, struct sk
 struct sk_buff *swsim_dsa_untag(struct sk_buff *skb, enum dsa_tag_protocol proto,
 				unsigned int *ret_switch, unsigned int *ret_port)
 {
-	u8 *tag = skb->data + 2 * ETH_ALEN;
+	unsigned int len = proto == DSA_TAG_PROTO_RTL8_4 ? RTL8_4_LEN : DSA_LEN;
+	u8 *tag;
 
-	if (!pskb_may_pull(skb, ETH_HLEN + RTL8_4_LEN) || skb_cow_head(skb, 0))
+	if (!pskb_may_pull(skb, ETH_HLEN + len) || skb_cow_head(skb, 0))
 		goto drop;
 	tag = skb->data + 2 * ETH_ALEN;
 	if (proto == DSA_TAG_PROTO_RTL8_4) {
@@ -111,7 +112,7 @@ struct sk_buff *swsim_dsa_untag(struct sk_buff *skb, enum dsa_tag_protocol proto
 			goto drop;
 		*ret_switch = 0;
 		*ret_port = __ffs(ports);
-		swsim_tag_close(skb, RTL8_4_LEN);
+		swsim_tag_close(skb, len);
 		return skb;
 	}
 	if (tag[0] >> 6 != DSA_CMD_FROM_CPU)
@@ -124,7 +125,7 @@ struct sk_buff *swsim_dsa_untag(struct sk_buff *skb, enum dsa_tag_protocol proto
 			tag[2] |= 0x10;
 		put_unaligned_be16(ETH_P_8021Q, tag);
 	} else {
-		swsim_tag_close(skb, DSA_LEN);
+		swsim_tag_close(skb, len);
 	}
 	return skb;
 drop:

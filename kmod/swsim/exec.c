@@ -108,8 +108,8 @@ static void swsim_restore_chain(struct sk_buff *skb, u32 chain)
  * Executes one rule. Returns true when that decides about the frame, with the verdict; false when
  * it is to be looked up in chain *@chain.
  */
-static bool swsim_execute(struct swsim_port *port, const struct swsim_rule *rule,
-			  struct sk_buff *skb, int depth, u32 *chain, enum swsim_verdict *ret)
+static bool swsim_execute(struct swsim_port *port, struct swsim_rule *rule, struct sk_buff *skb,
+			  int depth, u32 *chain, enum swsim_verdict *ret)
 {
 	unsigned int i;
 
@@ -140,7 +140,7 @@ static bool swsim_execute(struct swsim_port *port, const struct swsim_rule *rule
 		case SWSIM_ACT_POLICE:
 			if (swsim_policer_pass(act->policer, swsim_len(skb)))
 				break;
-			atomic64_inc((atomic64_t *)&rule->drops);
+			atomic64_inc(&rule->drops);
 			*ret = SWSIM_DROPPED;
 			return true;
 		case SWSIM_ACT_VLAN_PUSH:

@@ -346,10 +346,10 @@ void swsim_rule_print(struct seq_file *seq, struct swsim_rule *rule)
 	seq_printf(seq, " : packets %lld bytes %lld drops %lld :",
 		   (long long)atomic64_read(&rule->packets), (long long)atomic64_read(&rule->bytes),
 		   (long long)atomic64_read(&rule->drops));
-	list_for_each_entry (entry, &rule->entries, peer) {
+	list_for_each_entry(entry, &rule->entries, peer) {
 		const struct swsim_port *port;
 
-		list_for_each_entry (port, &entry->set->ports, set_node[entry->set->dir])
+		list_for_each_entry(port, &entry->set->ports, set_node[entry->set->dir])
 			seq_printf(seq, " %s/%s", port->name,
 				   entry->set->dir == SWSIM_INGRESS ? "ingress" : "egress");
 	}

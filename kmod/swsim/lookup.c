@@ -112,7 +112,7 @@ static struct swsim_rule *swsim_match_ranged(const struct swsim_group *group,
 {
 	const struct swsim_entry *entry;
 
-	list_for_each_entry_rcu (entry, &group->ranged, ranged)
+	list_for_each_entry_rcu(entry, &group->ranged, ranged)
 		if (swsim_in_range(&entry->rule->src, key->tp.src) &&
 		    swsim_in_range(&entry->rule->dst, key->tp.dst) &&
 		    !memcmp(&entry->rule->key, masked, sizeof(*masked)))
@@ -139,7 +139,7 @@ static struct swsim_rule *swsim_match(struct swsim_ruleset *set, const struct sw
 		((u32 *)&masked)[i] = ((const u32 *)key)[i] & ((const u32 *)&group->mask)[i];
 	arg.key = &masked;
 	list = rhltable_lookup(&set->keys, &arg, swsim_key_params);
-	rhl_for_each_entry_rcu (entry, pos, list, by_key)
+	rhl_for_each_entry_rcu(entry, pos, list, by_key)
 		return entry->rule; /* the newest of those with this key */
 	return NULL;
 }
@@ -157,7 +157,7 @@ struct swsim_rule *swsim_lookup(struct swsim_ruleset *set, u32 index, __be16 pro
 
 	if (!chain)
 		return NULL;
-	list_for_each_entry_rcu (group, &chain->groups, node) {
+	list_for_each_entry_rcu(group, &chain->groups, node) {
 		if (group->protocol != protocol && group->protocol != htons(ETH_P_ALL))
 			continue;
 		rule = swsim_match(set, group, key);

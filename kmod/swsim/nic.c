@@ -146,7 +146,7 @@ static bool swsim_set_offloads(const struct swsim_ruleset *set)
 {
 	const struct swsim_port *port;
 
-	list_for_each_entry (port, &set->ports, set_node[set->dir]) {
+	list_for_each_entry(port, &set->ports, set_node[set->dir]) {
 		const struct net_device *dev = rtnl_dereference(port->dev);
 
 		if (dev && !tc_can_offload(dev))
@@ -185,7 +185,7 @@ static void swsim_nic_block_release(void *priv)
 	struct swsim_ruleset *set = priv;
 	struct swsim_port *port, *next;
 
-	list_for_each_entry_safe (port, next, &set->ports, set_node[set->dir])
+	list_for_each_entry_safe(port, next, &set->ports, set_node[set->dir])
 		swsim_set_detach(port, set->dir);
 	synchronize_net();
 	swsim_set_free(set);

@@ -25,7 +25,7 @@ static void swsim_forget(struct swsim_rule *rule)
 	struct swsim_entry *entry, *next;
 	bool last = false;
 
-	list_for_each_entry_safe (entry, next, &rule->entries, peer) {
+	list_for_each_entry_safe(entry, next, &rule->entries, peer) {
 		last = list_is_singular(&rule->entries);
 		swsim_entry_del(entry);
 		if (last)

@@ -35,7 +35,7 @@ struct swsim_policer *swsim_policer_get(struct swsim_inst *inst, u32 index, u64 
 	struct swsim_policer *policer;
 
 	spin_lock_bh(&policers_lock);
-	list_for_each_entry (policer, &inst->policers, node)
+	list_for_each_entry(policer, &inst->policers, node)
 		if (index && policer->index == index && policer->rate_bytes == rate_bytes &&
 		    policer->rate_packets == rate_packets &&
 		    policer->burst_ns == swsim_ns(burst, rate_bytes) && policer->mtu == mtu &&

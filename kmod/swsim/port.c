@@ -87,7 +87,7 @@ void swsim_counts(const struct swsim_port *port, u64 *ret_packets, u64 *ret_byte
 	unsigned int start;
 	int cpu, i;
 
-	for_each_possible_cpu (cpu) {
+	for_each_possible_cpu(cpu) {
 		const struct swsim_pcpu *counts = per_cpu_ptr(port->counts, cpu);
 
 		do {

@@ -26,7 +26,7 @@ struct swsim_entry *swsim_rule_entry(struct swsim_rule *rule, const struct swsim
 {
 	struct swsim_entry *entry;
 
-	list_for_each_entry (entry, &rule->entries, peer)
+	list_for_each_entry(entry, &rule->entries, peer)
 		if (entry->set == set)
 			return entry;
 	return NULL;

@@ -43,7 +43,7 @@ void swsim_set_free(struct swsim_ruleset *set)
 
 	mutex_lock(&inst->lock);
 	if (set->entries) {
-		list_for_each_entry_safe (rule, next, &inst->rule_list, node) {
+		list_for_each_entry_safe(rule, next, &inst->rule_list, node) {
 			struct swsim_entry *entry = swsim_rule_entry(rule, set);
 
 			if (entry)
@@ -79,8 +79,8 @@ struct swsim_chain *swsim_chain_find(const struct swsim_ruleset *set, u32 index)
 {
 	struct swsim_chain *chain;
 
-	hlist_for_each_entry_rcu (chain, &set->chains[index % SWSIM_CHAIN_BUCKETS], node,
-				  lockdep_is_held(&set->inst->lock))
+	hlist_for_each_entry_rcu(chain, &set->chains[index % SWSIM_CHAIN_BUCKETS], node,
+				 lockdep_is_held(&set->inst->lock))
 		if (chain->index == index)
 			return chain;
 	return NULL;
@@ -260,7 +260,7 @@ static bool swsim_group_has_equal(const struct swsim_ruleset *set, struct swsim_
 {
 	struct swsim_entry *entry;
 
-	list_for_each_entry (entry, &group->ranged, ranged)
+	list_for_each_entry(entry, &group->ranged, ranged)
 		if (!memcmp(&entry->rule->key, &rule->key, sizeof(rule->key)) &&
 		    swsim_same_range(&entry->rule->src, &rule->src) &&
 		    swsim_same_range(&entry->rule->dst, &rule->dst) &&
@@ -272,7 +272,7 @@ static bool swsim_group_has_equal(const struct swsim_ruleset *set, struct swsim_
 
 		rcu_read_lock();
 		list = rhltable_lookup((struct rhltable *)&set->keys, &arg, swsim_key_params);
-		rhl_for_each_entry_rcu (entry, pos, list, by_key)
+		rhl_for_each_entry_rcu(entry, pos, list, by_key)
 			if (any_actions || !swsim_rule_same_actions(entry->rule, rule)) {
 				rcu_read_unlock();
 				return true;
@@ -298,7 +298,7 @@ bool swsim_set_has_equal(const struct swsim_ruleset *set, const struct swsim_rul
 		group = swsim_group_find(chain, rule);
 		return group && swsim_group_has_equal(set, group, rule, true);
 	}
-	list_for_each_entry (group, &chain->groups, node)
+	list_for_each_entry(group, &chain->groups, node)
 		if (group->pref != rule->pref && swsim_group_fits(group, rule) &&
 		    swsim_group_has_equal(set, group, rule, false))
 			return true;
