@@ -354,26 +354,48 @@ bool node_is_refused_key(const struct node *n)
 	return n->kind != NODE_SCALAR || (n->plain && streq(n->text, MERGE_KEY));
 }
 
+/*
+ * Bytes of a character that is no text: control characters of ASCII and Latin 1, and those of Unicode
+ * that reorder or break a line (U+2028 to U+202E, U+2066 to U+2069). 0: it is text.
+ */
+static size_t trouble(const unsigned char *s)
+{
+	if (*s < 0x20 || *s == 0x7f)
+		return 1;
+	if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
+		return 2;
+	if (s[0] == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
+			     (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
+		return 3;
+	return 0;
+}
+
+/* Bytes of the character that begins here, as its first byte says; the tree holds valid UTF-8. */
+static size_t character(const unsigned char *s)
+{
+	size_t size = *s < 0xc0 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
+
+	return strnlen((const char *)s, size);
+}
+
 const char *show(const char *text, char to[SHOW_TEXT])
 {
 	size_t used = 0;
 
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-		if (used > SHOW_TEXT - 14) {
-			/* Never end within a character of several bytes. */
-			while (used > 0 && (*s & 0xc0) == 0x80 && (to[used - 1] & 0xc0) == 0x80)
-				used--, s--;
-			if ((*s & 0xc0) == 0x80 && used > 0)
-				used--;
-			strcpy(to + used, "...");
-			return to;
+	for (const unsigned char *s = (const unsigned char *)text; *s;) {
+		size_t bad = trouble(s), size = bad ? bad : character(s);
+
+		if (used > SHOW_TEXT - 16) { /* "\\xNN" three times, "..." and NUL */
+			memcpy(to + used, "...", 3);
+			used += 3;
+			break;
 		}
-		if (*s < 0x20 || *s == 0x7f)
-			used += (size_t)snprintf(to + used, SHOW_TEXT - used, "\\x%02x", *s);
-		else if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0) /* C1 control characters */
-			used += (size_t)snprintf(to + used, SHOW_TEXT - used, "\\x%02x", *++s);
-		else
-			to[used++] = (char)*s;
+		for (size_t i = 0; i < size; i++, s++) {
+			if (bad)
+				used += (size_t)sprintf(to + used, "\\x%02x", *s);
+			else
+				to[used++] = (char)*s;
+		}
 	}
 	to[used] = 0;
 	return to;
