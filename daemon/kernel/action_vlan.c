@@ -65,6 +65,8 @@ static int vlan_parse(const struct nlattr *options, const struct codec_names *na
 	ret->vlan.ethertype = ETH_P_8021Q;
 	if (tb[TCA_VLAN_PUSH_VLAN_PROTOCOL])
 		ret->vlan.ethertype = ntohs(nla_get_u16(tb[TCA_VLAN_PUSH_VLAN_PROTOCOL]));
+	/* A push without a priority is one with priority 0, and the kernel tells it so. */
+	ret->vlan.has_prio = p.v_action == TCA_VLAN_ACT_PUSH;
 	if (tb[TCA_VLAN_PUSH_VLAN_PRIORITY]) {
 		ret->vlan.has_prio = 1;
 		ret->vlan.prio = nla_get_u8(tb[TCA_VLAN_PUSH_VLAN_PRIORITY]);
