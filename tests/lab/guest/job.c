@@ -34,11 +34,8 @@ static int job_set(struct job *job, const char *key, const char *value)
 		const char *key;
 		struct job_list *list;
 	} lists[] = {
-		{ "arg", &job->args },
-		{ "env", &job->env },
-		{ "mask", &job->masks },
-		{ "see", &job->see },
-		{ "share", &job->share },
+		{ "arg", &job->args }, { "env", &job->env },	 { "mask", &job->masks },
+		{ "see", &job->see },  { "share", &job->share },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
