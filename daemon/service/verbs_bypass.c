@@ -50,14 +50,11 @@ static void write_packets(struct jsonw *w, const struct call *c, const struct by
 	}
 }
 
-/*
- * Filters a packet walks in software when nothing matches before: with the kernel's bypass none,
- * with the shortcut one, else all there are.
- */
+/* Filters a packet walks in software: with the kernel's bypass none, with the shortcut one. */
 static uint64_t cost(const struct bypass_report *r)
 {
 	if (r->state != BYPASS_ON)
-		return r->filters;
+		return r->walked;
 	return r->strategy == BYPASS_STRATEGY_SHORTCUT ? 1 : 0;
 }
 

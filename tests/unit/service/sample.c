@@ -157,6 +157,7 @@ static void put_bypass(struct snapshot *s)
 		.since_ns = 1700000000000000000ULL,
 		.filters = 3,
 		.filters_sw = 1,
+		.walked = 3,
 		.reading = { .block = 10, .filters = 3, .filters_sw = 1, .packets = 1000 },
 		.culprit_count = 1,
 	};

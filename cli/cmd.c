@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+
+static const struct command table[] = {
+	{ "status", "", 0, 0, CMD_NOTHING, false, "everything on one screen", cmd_status },
+	{ "ports", "", 0, 0, CMD_NOTHING, false,
+	  "ports and VLAN legs: switch, port number, conduit, offload, block", cmd_ports },
+	{ "blocks", "", 0, 0, CMD_NOTHING, false, "tc blocks, where they are bound, their numbers",
+	  cmd_blocks },
+	{ "rules", "[BLOCK]", 0, 1, CMD_BLOCK, false, "rules, where they are, their counters",
+	  cmd_rules },
+	{ "bypass", "[BLOCK]", 0, 1, CMD_BLOCK, false,
+	  "is software skipped, how do we know, what breaks it", cmd_bypass },
+	{ "check", "FILE", 1, 1, CMD_FILE, false, "is this a good file? needs no daemon",
+	  cmd_check },
+	{ "plan", "[FILE]", 0, 1, CMD_FILE, false,
+	  "what apply would do; exit code 10 if there is anything", cmd_plan },
+	{ "apply", "[FILE]", 0, 1, CMD_FILE, false,
+	  "make it so, all or nothing; without FILE the daemon's own", cmd_apply },
+	{ "monitor", "", 0, 0, CMD_NOTHING, false, "events as they happen", cmd_monitor },
+	{ "call", "METHOD [JSON]", 1, 2, CMD_METHOD, false,
+	  "any method of the socket; --more for streams", cmd_call },
+	{ "help", "[COMMAND]", 0, 1, CMD_COMMAND, false, "this", cmd_help },
+	{ "version", "", 0, 0, CMD_NOTHING, false, "of sw-cli", cmd_version },
+	{ "completion", "", 0, 0, CMD_NOTHING, true, "a completion script for bash",
+	  cmd_completion },
+};
+
+const struct command *cmd_at(size_t i)
+{
+	return i < ARRAY_SIZE(table) ? &table[i] : NULL;
+}
+
+const struct command *cmd_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (streq(table[i].name, name))
+			return &table[i];
+	}
+	return NULL;
+}
+
+static const char *name_at(size_t i, void *data)
+{
+	return i < ARRAY_SIZE(table) ? table[i].name : NULL;
+}
+
+void cli_complain(const char *fmt, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("sw-cli: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static int terminal_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+static int run(const struct cli *cli, int argc, char **argv)
+{
+	const struct command *c = cmd_find(argv[0]);
+	const char *near;
+
+	if (!c) {
+		near = nearest_word(argv[0], name_at, NULL);
+		if (near)
+			cli_complain("no command '%s'; did you mean '%s'?", argv[0], near);
+		else
+			cli_complain("no command '%s'; see 'sw-cli help'", argv[0]);
+		return CLI_USAGE;
+	}
+	if (argc - 1 < c->min || argc - 1 > c->max) {
+		cli_complain("usage: sw-cli %s%s%s", c->name, c->args[0] ? " " : "", c->args);
+		return CLI_USAGE;
+	}
+	return c->run(cli, argc - 1, argv + 1);
+}
+
+int cmd_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },	    { "more", no_argument, NULL, 'm' },
+		{ "socket", required_argument, NULL, 's' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },	    { NULL, 0, NULL, 0 },
+	};
+	struct cli cli = { .socket = "/run/swd/swd.sock", .width = terminal_width() };
+	int option, code;
+
+	signal(SIGPIPE, SIG_DFL); /* sw-cli rules | head */
+	while ((option = getopt_long(argc, argv, "js:hV", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			cli.json = true;
+			break;
+		case 'm':
+			cli.more = true;
+			break;
+		case 's':
+			cli.socket = optarg;
+			break;
+		case 'h':
+			return cmd_help(&cli, 0, NULL);
+		case 'V':
+			return cmd_version(&cli, 0, NULL);
+		default:
+			return CLI_USAGE;
+		}
+	}
+	if (optind == argc) {
+		help_usage(stderr);
+		return CLI_USAGE;
+	}
+	code = run(&cli, argc - optind, argv + optind);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		cli_complain("can't write: %s", strerror(errno));
+		return code == CLI_DONE ? CLI_FAILED : code;
+	}
+	return code;
+}

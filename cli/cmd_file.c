@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * check, plan, apply: commands about a file. check reads it here and needs no daemon; plan and
+ * apply send its text, since the daemon may not be allowed to read it.
+ */
+#include <errno.h>
+
+#include "cli/cmd.h"
+#include "cli/conn.h"
+#include "cli/json.h"
+#include "cli/out_json.h"
+#include "cli/out_text.h"
+#include "config/base/jsonw.h"
+#include "config/yaml/load.h"
+
+static int read_input(char **ret, size_t *ret_size)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0, space = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		if (space - size < 65536) {
+			space = space ? space * 2 : 131072;
+			char *more = realloc(text, space);
+
+			if (!more)
+				return -ENOMEM;
+			text = more;
+		}
+		n = read(STDIN_FILENO, text + size, space - size - 1);
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		size += (size_t)n;
+		if (size > CONFIG_TEXT_MAX)
+			return -EFBIG;
+	}
+	text[size] = 0;
+	*ret = take(text);
+	*ret_size = size;
+	return 0;
+}
+
+/* "-" is standard input. */
+static int read_file(const char *path, char **ret, size_t *ret_size)
+{
+	int err = streq(path, "-") ? read_input(ret, ret_size)
+				   : config_read_file(path, ret, ret_size);
+
+	if (err < 0)
+		cli_complain("%s: %s", path, strerror(-err));
+	return err;
+}
+
+static void json_diags(struct jsonw *w, const struct diags *d)
+{
+	jsonw_key(w, "diags");
+	jsonw_array(w);
+	for (size_t i = 0; i < diags_count(d); i++) {
+		const struct diag *diag = diags_at(d, i);
+		_cleanup_free_ char *line = diag_line(d, diag);
+
+		jsonw_object(w);
+		jsonw_key_string(w, "level", diag->level == DIAG_ERROR ? "error" : "warning");
+		jsonw_key_string(w, "file", diags_file(d));
+		jsonw_key_u64(w, "line", diag->at.line);
+		jsonw_key_u64(w, "column", diag->at.column);
+		jsonw_key_string(w, "path", diag->path);
+		jsonw_key_string(w, "text", diag->text);
+		jsonw_key_string(w, "hint", diag->hint);
+		jsonw_key_string(w, "message", line);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+}
+
+static size_t count(const struct config *c, enum kind kind)
+{
+	return c ? state_count(c->wanted, kind) : 0;
+}
+
+static int check_json(const char *file, const struct diags *d, const struct config *c)
+{
+	_cleanup_(jsonw_freep) struct jsonw *w = jsonw_new();
+	_cleanup_(json_freep) struct cJSON *j = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+
+	if (!w)
+		return -ENOMEM;
+	jsonw_object(w);
+	jsonw_key_bool(w, "good", c);
+	jsonw_key_string(w, "file", file);
+	jsonw_key_u64(w, "errors", diags_errors(d));
+	jsonw_key_u64(w, "ports", count(c, KIND_PORT));
+	jsonw_key_u64(w, "vlans", count(c, KIND_VLAN));
+	jsonw_key_u64(w, "blocks", count(c, KIND_BLOCK));
+	jsonw_key_u64(w, "rules", count(c, KIND_RULE));
+	json_diags(w, d);
+	jsonw_object_end(w);
+	if (jsonw_take(w, &text, &size) < 0 || !(j = json_read(text)))
+		return -ENOMEM;
+	out_json(j);
+	return 0;
+}
+
+static void check_text(const char *file, const struct diags *d, const struct config *c)
+{
+	char ports[64], vlans[64], blocks[64], rules[64], errors[64];
+
+	if (c)
+		printf("%s is good: %s, %s, %s, %s\n", file,
+		       text_count(count(c, KIND_PORT), "port", ports),
+		       text_count(count(c, KIND_VLAN), "vlan", vlans),
+		       text_count(count(c, KIND_BLOCK), "block", blocks),
+		       text_count(count(c, KIND_RULE), "rule", rules));
+	else
+		cli_complain("%s is refused: %s", file,
+			     text_count(diags_errors(d), "error", errors));
+}
+
+int cmd_check(const struct cli *cli, int argc, char **argv)
+{
+	const char *file = streq(argv[0], "-") ? "standard input" : argv[0];
+	_cleanup_(diags_freep) struct diags *d = diags_new(file);
+	_cleanup_(config_unrefp) struct config *c = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	int err;
+
+	if (read_file(argv[0], &text, &size) < 0)
+		return CLI_FAILED;
+	err = d ? config_load(text, size, d, &c) : -ENOMEM;
+	if (err == 0 || err == -EINVAL) {
+		diags_sort(d);
+		diags_print(d, stderr);
+		if (!cli->json)
+			check_text(file, d, c);
+		else if (check_json(file, d, c) < 0)
+			err = -ENOMEM;
+	}
+	if (err < 0 && err != -EINVAL)
+		cli_complain("%s: %s", file, strerror(-err));
+	return err == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+/* {"text": ...}, or {} without a file. */
+static int text_parameter(int argc, char **argv, char **ret)
+{
+	_cleanup_(jsonw_freep) struct jsonw *w = jsonw_new();
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	jsonw_object(w);
+	if (argc > 0) {
+		err = read_file(argv[0], &text, &size);
+		if (err < 0)
+			return err;
+		if (strlen(text) != size) {
+			cli_complain("%s: a NUL byte in it", argv[0]);
+			return -EINVAL;
+		}
+		jsonw_key_string(w, "text", text);
+	}
+	jsonw_object_end(w);
+	return jsonw_take(w, ret, &size);
+}
+
+static void print_steps(const struct cJSON *plan)
+{
+	for (const struct cJSON *s = json_first(json_get(plan, "steps")); s; s = json_next(s))
+		printf("%s\n", json_text(s, "text"));
+	for (const struct cJSON *s = json_first(json_get(plan, "waiting")); s; s = json_next(s))
+		printf("waits for port %s: %s\n", json_text(s, "port"), json_text(s, "object"));
+	for (const struct cJSON *s = json_first(json_get(plan, "conflicts")); s; s = json_next(s))
+		printf("can't: %s: %s\n", json_text(s, "object"), json_text(s, "text"));
+}
+
+static int ask(const struct cli *cli, const char *method, int argc, char **argv, struct reply *r)
+{
+	_cleanup_free_ char *parameters = NULL;
+	int code;
+
+	if (text_parameter(argc, argv, &parameters) < 0)
+		return CLI_FAILED;
+	/* The kernel may take its time, and a plan waits behind what the engine does now. */
+	code = conn_ask(cli, method, parameters, false, CONN_FOR_EVER, NULL, r);
+	if (code != CLI_DONE)
+		return code;
+	text_diags(json_get(r->parameters, "diags"));
+	if (cli->json)
+		out_json(r->parameters);
+	else
+		print_steps(json_get(r->parameters, "plan"));
+	return CLI_DONE;
+}
+
+int cmd_plan(const struct cli *cli, int argc, char **argv)
+{
+	_cleanup_reply_ struct reply r = { 0 };
+	int code = ask(cli, "io.swd.Switch.Plan", argc, argv, &r);
+	uint64_t steps;
+	char text[64];
+
+	if (code != CLI_DONE)
+		return code;
+	steps = json_u64(r.parameters, "steps");
+	if (!cli->json)
+		printf("%s\n", steps ? text_count(steps, "step", text) : "nothing to do");
+	return steps ? CLI_WORK : CLI_DONE;
+}
+
+int cmd_apply(const struct cli *cli, int argc, char **argv)
+{
+	_cleanup_reply_ struct reply r = { 0 };
+	int code = ask(cli, "io.swd.Switch.Apply", argc, argv, &r);
+	char text[64];
+
+	if (code == CLI_DONE && !cli->json)
+		printf("generation %s: %s\n", json_digits(r.parameters, "generation"),
+		       text_count(json_u64(r.parameters, "steps"), "step", text));
+	return code;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * help, version, completion: all from the table in cmd.c.
+ */
+#include "cli/cmd.h"
+
+void help_usage(FILE *to)
+{
+	fputs("usage: sw-cli [--json] [--socket PATH] COMMAND [ARGUMENT...]\n\n", to);
+	for (size_t i = 0; cmd_at(i); i++) {
+		const struct command *c = cmd_at(i);
+		char head[40];
+
+		if (c->hidden)
+			continue;
+		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
+		fprintf(to, "  %-20s  %s\n", head, c->help);
+	}
+	fputs("\nFILE may be - for standard input. Exit codes: 0 done, 1 refused or failed, 2 usage,\n"
+	      "3 daemon not reachable, 10 (plan) there is something to do. See sw-cli(8).\n",
+	      to);
+}
+
+int cmd_help(const struct cli *cli, int argc, char **argv)
+{
+	const struct command *c = argc ? cmd_find(argv[0]) : NULL;
+
+	if (argc && !c) {
+		cli_complain("no command '%s'; see 'sw-cli help'", argv[0]);
+		return CLI_USAGE;
+	}
+	if (c)
+		printf("usage: sw-cli %s%s%s\n  %s\n", c->name, c->args[0] ? " " : "", c->args,
+		       c->help);
+	else
+		help_usage(stdout);
+	return CLI_DONE;
+}
+
+int cmd_version(const struct cli *cli, int argc, char **argv)
+{
+	printf("sw-cli %s\n", SWD_VERSION);
+	return CLI_DONE;
+}
+
+/* "status|ports)": all commands with that kind of argument. */
+static void print_pattern(enum cmd_argument argument)
+{
+	const char *between = "\t";
+
+	for (size_t i = 0; cmd_at(i); i++) {
+		if (cmd_at(i)->argument != argument || cmd_at(i)->hidden)
+			continue;
+		printf("%s%s", between, cmd_at(i)->name);
+		between = "|";
+	}
+	printf(")\n");
+}
+
+int cmd_completion(const struct cli *cli, int argc, char **argv)
+{
+	printf("# bash completion for sw-cli; made by 'sw-cli completion'\n"
+	       "_sw_cli()\n{\n"
+	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} command= i\n"
+	       "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+	       "\t\tcase ${COMP_WORDS[i]} in\n"
+	       "\t\t-s|--socket) ((i++)) ;;\n"
+	       "\t\t-*) ;;\n"
+	       "\t\t*) command=${COMP_WORDS[i]}; break ;;\n"
+	       "\t\tesac\n\tdone\n"
+	       "\tCOMPREPLY=()\n"
+	       "\tif [[ $word == -* ]]; then\n"
+	       "\t\tCOMPREPLY=($(compgen -W '--json --more --socket --help --version' -- \"$word\"))\n"
+	       "\t\treturn\n\tfi\n"
+	       "\tcase $command in\n"
+	       "\t'')\n\t\tCOMPREPLY=($(compgen -W '");
+	for (size_t i = 0; cmd_at(i); i++) {
+		if (!cmd_at(i)->hidden)
+			printf("%s%s", i ? " " : "", cmd_at(i)->name);
+	}
+	printf("' -- \"$word\"))\n\t\t;;\n");
+	print_pattern(CMD_BLOCK);
+	printf("\t\tCOMPREPLY=($(compgen -W \"$(sw-cli blocks 2>/dev/null | awk 'NR > 1 {print $1}')\""
+	       " -- \"$word\"))\n\t\t;;\n");
+	print_pattern(CMD_FILE);
+	printf("\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\t\t;;\n");
+	print_pattern(CMD_METHOD);
+	printf("\t\tCOMPREPLY=($(compgen -W 'Status Ports Blocks Rules Bypass Check Plan Apply Monitor'"
+	       " -- \"$word\"))\n\t\t;;\n");
+	print_pattern(CMD_COMMAND);
+	printf("\t\tCOMPREPLY=($(compgen -W '");
+	for (size_t i = 0; cmd_at(i); i++) {
+		if (!cmd_at(i)->hidden)
+			printf("%s%s", i ? " " : "", cmd_at(i)->name);
+	}
+	printf("' -- \"$word\"))\n\t\t;;\n\tesac\n}\n"
+	       "complete -o filenames -F _sw_cli sw-cli\n");
+	return CLI_DONE;
+}
