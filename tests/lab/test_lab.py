@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from labkit import kernel, reports      # noqa: E402
+from labkit import cache, kernel, reports       # noqa: E402
 
 LAB_KERNEL = "6.1"
 LAB = {"host": True, "builds": [LAB_KERNEL], "timeout": 600}
@@ -253,3 +254,40 @@ def test_shell_gives_a_terminal():
             seen += os.read(ours, 1000)
         assert process.wait(30) == 5
     os.close(ours)
+
+
+def test_cache_holds_only_what_was_finished_and_keeps_what_is_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("SWD_LAB_CACHE", str(tmp_path))
+
+    def broken(work):
+        (work / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cache.get("kernel", "k", "1", broken)
+    assert list((tmp_path / "kernel").iterdir()) == []
+    first = cache.get("kernel", "k", "1", lambda work: (work / "whole").touch())
+    assert [p.name for p in first.iterdir()] == ["whole"]
+    assert cache.get("kernel", "k", "1", broken) == first
+    with cache.in_use(first):
+        time.sleep(0.02)
+        second = cache.get("kernel", "k", "2", lambda work: None)
+        assert cache.prune(0) == [second]
+    assert cache.prune(0) == [first]
+
+
+def test_one_builder_at_a_time(tmp_path, monkeypatch):
+    """A second one waits for the first, and takes what that made."""
+    monkeypatch.setenv("SWD_LAB_CACHE", str(tmp_path))
+    made = []
+
+    def make(work):
+        time.sleep(0.5)
+        made.append(work)
+
+    threads = [threading.Thread(target=cache.get, args=("kernel", "k", "1", make)) for _ in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1

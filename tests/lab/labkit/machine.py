@@ -12,8 +12,10 @@ DEVICES = {
     "x86": {"out": "/dev/vport0p1", "err": "/dev/vport0p2", "ctl": "/dev/vport0p3"},
 }
 SHARE_FS = {"um": "hostfs", "x86": "9p"}
-# Without a panic a guest whose kernel faulted could sit on a lock until the time-out.
-COMMON = ["oops=panic", "panic=-1", "loglevel=7", "systemd.getty_auto=no"]
+# Without a panic a guest whose kernel faulted could sit on a lock until the time-out. What is built
+# in would make devices that nobody asked for.
+COMMON = ["oops=panic", "panic=-1", "loglevel=7", "systemd.getty_auto=no",
+          "dummy.numdummies=0", "ifb.numifbs=0", "bonding.max_bonds=0"]
 
 
 def _um(kernel: Kernel, memory: str, fds: dict, private: Path, init: list, dtb, _share) -> list:
