@@ -7,6 +7,7 @@
  * - Its fields say what is behind the tags: addresses a family, `arp-*` ARP, `proto`, ports, `tos`,
  *   `ttl`, `ip-flags` and the action dec-ttl IPv4 and IPv6 alike; `proto: icmp` IPv4, `proto: icmpv6`
  *   IPv6, unless addresses say otherwise. `icmp-*` and `tcp-flags` bring their `proto` along.
+ *   Ports, `tcp-flags` and `icmp-*` are of packets that show them, and no fragment does.
  *   `ethertype` says it as well; `ethertype: all` says that nothing is said.
  * - `vlan` and `vlan-prio` mean the outer tag, 802.1Q, and behind it what the fields say and no
  *   further tag; if they say nothing, whatever is there. With `cvlan` or `cvlan-prio` there are two

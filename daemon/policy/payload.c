@@ -215,6 +215,54 @@ static int settle_proto(struct finding *f)
 	return settle_icmp(f, has_proto, proto);
 }
 
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+/* The name of a field of the transport header, if all that the match has of those fit zeros. */
+static const char *fits_zeros(struct match_view v)
+{
+	const char *who = NULL;
+	struct match_entry e;
+	size_t offset = 0;
+
+	while (match_next(v, &offset, &e)) {
+		if (e.field < FIELD_SPORT || e.field > FIELD_ICMP_CODE)
+			continue;
+		if (!is_zero(e.value, field_row(e.field)->size)) /* of a range: the lowest */
+			return NULL;
+		who = field_row(e.field)->name;
+	}
+	return who;
+}
+
+/*
+ * flower does not look for a transport header in fragments, and its key stays zero there. So a rule on
+ * ports 0-1023, icmp-type 0 or tcp-flags !syn would take every fragment: it must say that it wants none.
+ */
+static int settle_fragments(struct finding *f)
+{
+	const char *who = fits_zeros(rule_match(f->rule));
+	uint8_t value[4] = { 0 }, mask[4] = { 0 };
+	const uint8_t *said, *said_mask;
+
+	if (!who)
+		return 0;
+	if (match_get(rule_match(f->rule), FIELD_IP_FLAGS, &said, &said_mask)) {
+		memcpy(value, said, sizeof(value));
+		memcpy(mask, said_mask, sizeof(mask));
+	}
+	if (value[3] & TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT)
+		return refuse(f, "match", "no frame has both: a fragment shows no '%s'", who);
+	mask[3] |= TCA_FLOWER_KEY_FLAGS_IS_FRAGMENT;
+	match_set(&f->payload->match, FIELD_IP_FLAGS, value, mask);
+	return 0;
+}
+
 int payload_of(const struct rule *r, const struct block *b, struct diags *d, struct payload *ret)
 {
 	struct payload p = { 0 };
@@ -224,7 +272,7 @@ int payload_of(const struct rule *r, const struct block *b, struct diags *d, str
 	memcpy(p.match.bytes, v.bytes, v.size);
 	p.match.size = v.size;
 	if (read_ethertype(&f) < 0 || read_fields(&f) < 0 || read_actions(&f) < 0 ||
-	    settle_proto(&f) < 0)
+	    settle_proto(&f) < 0 || settle_fragments(&f) < 0)
 		return -EINVAL;
 	if (f.says & SAYS_IPV4)
 		p.ethertypes[p.count++] = ETHERTYPE_IP;

@@ -98,6 +98,20 @@ static void test_families(void **state)
 	       .match = "proto=udp dport=1000-2000");
 }
 
+/* flower takes what a fragment does not show for zeros. */
+static void test_fragments_show_no_ports(void **state)
+{
+	EXPECT("ip flower: proto icmp ip-flags !frag icmp-type 0: drop\n", .match = "proto=icmp icmp-type=0");
+	EXPECT("ip flower: proto icmp icmp-type 8 icmp-code 0: drop\n",
+	       .match = "proto=icmp icmp-type=8 icmp-code=0");
+	EXPECT("ip flower: proto udp ip-flags !frag src 10.0.0.1 dport 0-1023: drop\n",
+	       .match = "proto=udp src=10.0.0.1 dport=0-1023");
+	EXPECT("ip flower: proto tcp ip-flags !frag,!first-frag src 10.0.0.1 tcp-flags !syn: drop\n",
+	       .match = "src=10.0.0.1 tcp-flags=!syn ip-flags=!first-frag");
+	REFUSE("match: no frame has both: a fragment shows no 'dport'",
+	       .match = "proto=udp dport=0 ip-flags=frag");
+}
+
 static void test_tagging(void **state)
 {
 	EXPECT("802.1q flower: vlan 10 vlan-ethtype ip dst 198.51.100.0/24: drop\n",
@@ -144,7 +158,7 @@ static void test_actions(void **state)
 	EXPECT("ip flower: any: dec-ttl, csum 0x1, redirect lan2\n"
 	       "ipv6 flower: any: dec-ttl, redirect lan2\n",
 	       .actions = "dec-ttl redirect=lan2");
-	EXPECT("ip flower: dst 10.0.0.1: vlan-push 5, vlan-modify 6, vlan-pop, pass\n",
+	EXPECT("ip flower: dst 10.0.0.1: vlan-push 5 prio 0, vlan-modify 6, vlan-pop, pass\n",
 	       .match = "dst=10.0.0.1", .actions = "vlan-push=5 vlan-modify=6 vlan-pop pass");
 	EXPECT("ip flower: dst 10.0.0.1: drop (skip_hw)\n", .match = "dst=10.0.0.1",
 	       .offload = OFFLOAD_OFF);
@@ -288,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_fragments_show_no_ports),
 		cmocka_unit_test(test_tagging),
 		cmocka_unit_test(test_any_form_of_tag),
 		cmocka_unit_test(test_actions),
