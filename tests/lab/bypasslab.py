@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of the kernel's bypass share: tc in batches, filters as tc lists them, and packets.
+
+test_bypass_kernel.py and test_bypass_stress.py stand on this. tc is the judge of what filters there
+are; tcbypass.py tells what the kernel's family says of them; frames and the counters of the qdisc
+prove which of both a packet went through.
+"""
+
+import json
+import socket
+import subprocess
+import time
+
+ETH_P_TEST = 0x88B5     # for local experiments: no rule of the tests matches it
+
+
+def run(*command, check=True):
+    """A command's output. Raises with what it said if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        raise AssertionError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def batch(tool, *lines):
+    """One process of tc or ip for all lines; the first that fails ends it and the test."""
+    done = subprocess.run([tool, "-batch", "-"], input="\n".join(lines) + "\n",
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{lines[:3]}...: {done.stderr.strip()}"
+
+
+def tc(*lines):
+    """The same, for tc."""
+    batch("tc", *lines)
+
+
+def tc_refuses(line):
+    """True if the kernel, not tc's parser, refuses the line."""
+    done = subprocess.run(["tc", *line.split()], capture_output=True, text=True, check=False)
+    assert "What is" not in done.stderr, done.stderr
+    return done.returncode != 0
+
+
+def tc_filters(where):
+    """The filters that tc lists: a list of sets of words. where: "block 10", "dev sim0 ingress"."""
+    ret = []
+    for line in run("tc", "filter", "show", *where.split()).splitlines():
+        words = line.split()
+        if words[:1] == ["filter"]:
+            found = "handle" in words or "key" in words
+            if found:
+                ret.append(set(words))
+        elif found:
+            ret[-1].update(words)
+    return ret
+
+
+def tc_counts(where):
+    """(filters, those that need software, those that are nowhere), by what tc lists."""
+    filters = tc_filters(where)
+    skip_sw = [f for f in filters if "skip_sw" in f]
+    return (len(filters), len(filters) - len(skip_sw),
+            len([f for f in skip_sw if "in_hw" not in f]))
+
+
+def kernel_counts(block):
+    """The same, by what the tc_bypass family says of the block."""
+    return block["filters"], block["sw"], block["dead"]
+
+
+def flower(number, pref=1, handle=None, flags="skip_sw"):
+    """A flower filter that no frame of the tests matches, without "filter add ..."."""
+    named = f"handle {handle} " if handle else ""
+    return (f"protocol ip pref {pref} {named}flower dst_ip 10.{number >> 16}."
+            f"{number >> 8 & 255}.{number & 255} {flags} action drop")
+
+
+def add_flower(where, count, flags="skip_sw", pref=1, start=0):
+    """count filters in one pref."""
+    tc(*(f"filter add {where} {flower(start + i, pref, flags=flags)}" for i in range(count)))
+
+
+def ifindex(dev):
+    return socket.if_nametoindex(dev)
+
+
+def qdisc_packets(dev):
+    """What the ingress or clsact qdisc of the device has counted."""
+    for qdisc in json.loads(run("tc", "-s", "-j", "qdisc", "show", "dev", dev)):
+        if qdisc["kind"] in ("clsact", "ingress"):
+            return qdisc["packets"]
+    raise AssertionError(f"{dev} has neither clsact nor ingress")
+
+
+def send(dev, count, payload=b""):
+    """Frames out of a device: into a wire they arrive at its port, out of a port they are sent."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+        sock.bind((dev, 0))
+        frame = (b"\xff" * 6 + b"\x02\0\0\0\0\x09" + ETH_P_TEST.to_bytes(2, "big") +
+                 payload).ljust(60, b"\0")
+        for _ in range(count):
+            sock.send(frame)
+
+
+def paths(family, block, dev, out, count=20):
+    """Sends frames and tells which way they went.
+
+    block: a function that asks the family for the block; dev: the port whose qdisc counts; out: the
+    device to send from. Returns (packets that passed by, packets that the qdisc counted).
+    """
+    before = block(family)["packets"], qdisc_packets(dev)
+    send(out, count)
+    end = time.monotonic() + 2
+    while True:
+        after = block(family)["packets"], qdisc_packets(dev)
+        ret = after[0] - before[0], after[1] - before[1]
+        if sum(ret) >= count or time.monotonic() > end:
+            return ret
+        time.sleep(0.01)
