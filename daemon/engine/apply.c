@@ -57,7 +57,9 @@ void apply_disown(struct engine_owner *o, const struct object *object)
 
 	if (!owned_kind((enum kind)object->kind))
 		return;
-	state_remove(o->owned, object);
+	/* Another of the same name may have become ours meanwhile. */
+	if (owned_has(o->owned, object))
+		state_remove(o->owned, object);
 	if (o->store)
 		owner_store_result(o, "what is ours can't be recorded",
 				   store_disown(o->store, list, 1));

@@ -107,6 +107,11 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	backoff_forget(&o->backoff);
 	o->audit_due = now_monotonic_ns() + o->config->daemon.audit_ms * 1000000ULL;
 	alert_end(&o->alerts, "config", "file");
+	/* What was refused or fought for is tried again from the start. */
+	alerts_begin(&o->alerts, "refused");
+	alerts_finish(&o->alerts, "refused");
+	alerts_begin(&o->alerts, "drift");
+	alerts_finish(&o->alerts, "drift");
 	repair_tell(o, &t->plan);
 	owner_changed(o);
 }
@@ -169,6 +174,25 @@ static void store_ended(struct engine_owner *o, uint64_t id, enum apply_outcome 
 	owner_store_result(o, "how an apply ended can't be recorded", r);
 }
 
+/*
+ * What the steps took along without a step of its own (a VLAN above one that was made anew) comes back by
+ * a look at what was wanted before.
+ */
+static int mend(struct engine_owner *o, struct diags *d)
+{
+	_cleanup_(plan_clear) struct plan plan = { 0 };
+	_cleanup_(apply_clear) struct apply apply = { 0 };
+	int r = 0;
+
+	if (!o->config)
+		return 0;
+	observe_events(o);
+	r = observe_refresh(o);
+	if (r == 0)
+		r = wanted_plan(o, o->config, o->filters, false, &plan);
+	return r < 0 ? r : apply_run(o, &plan, APPLY_EACH, d, &apply);
+}
+
 /* Tries the plan; back to what was if the kernel refuses a step. */
 static enum apply_outcome change_kernel(struct engine_owner *o, struct trial *t, int *ret_result)
 {
@@ -182,9 +206,10 @@ static enum apply_outcome change_kernel(struct engine_owner *o, struct trial *t,
 	if (r != -EIO && diags_errors(t->diags) == 0)
 		diags_add(t->diags, DIAG_ERROR, nowhere, NULL, "nothing was changed: %s",
 			  strerror(-r));
-	if (apply_undo(o, &apply, t->diags) < 0)
-		return APPLY_FAILED;
-	return APPLY_REVERTED;
+	if (apply.sent == 0)
+		return APPLY_REFUSED;
+	r = apply_undo(o, &apply, t->diags);
+	return mend(o, t->diags) < 0 || r < 0 ? APPLY_FAILED : APPLY_REVERTED;
 }
 
 int trial_run(struct engine_owner *o, struct trial *t)

@@ -298,6 +298,18 @@ bool diff_block_bound(const struct diff_walk *w, uint32_t block)
 	return false;
 }
 
+bool diff_block_survives(const struct diff_walk *w, uint32_t block)
+{
+	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
+
+		if (binds(q, block) && !is_fresh(w, q->dev) &&
+		    !name_in(w->rebound, w->rebound_count, q->dev))
+			return true;
+	}
+	return false;
+}
+
 /* True if the file has a place for the block: its filters are judged there. */
 static bool block_wanted(const struct diff_walk *w, uint32_t block)
 {
@@ -323,6 +335,8 @@ static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted,
 		r = plan_add(w->plan, KERNEL_REMOVE, reason, NULL, &found->obj);
 	if (r == 0)
 		r = plan_add(w->plan, KERNEL_ADD, reason, &wanted->obj, NULL);
+	if (r == 0)
+		r = name_add(&w->rebound, &w->rebound_count, &w->rebound_space, wanted->dev);
 	return r;
 }
 
@@ -427,5 +441,6 @@ int diff(const struct diff_input *in, struct plan *ret)
 		r = walks[i](&w);
 	free(w.fresh);
 	free(w.gone);
+	free(w.rebound);
 	return r;
 }

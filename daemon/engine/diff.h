@@ -32,12 +32,18 @@ struct diff_walk {
 	size_t fresh_count, fresh_space;
 	char (*gone)[IFNAMSIZ];
 	size_t gone_count, gone_space;
+	/* Devices whose qdisc is taken away and made anew. */
+	char (*rebound)[IFNAMSIZ];
+	size_t rebound_count, rebound_space;
 };
 
 /* True if the device will be there when filters are put in. */
 bool diff_dev_there(const struct diff_walk *w, const char *dev);
 /* True if a wanted qdisc that binds the block will be in place. */
 bool diff_block_bound(const struct diff_walk *w, uint32_t block);
+
+/* False if each binding that is there goes in this plan, so that the kernel empties the block meanwhile. */
+bool diff_block_survives(const struct diff_walk *w, uint32_t block);
 
 /* Steps for the filters of all wanted blocks; then of those no longer wanted. */
 int diff_filters_wanted(struct diff_walk *w);

@@ -390,6 +390,8 @@ static int diff_block(struct diff_walk *w, const struct block *block, uint32_t i
 	if (block && w->in->filters)
 		state_block_filters(w->in->filters, id, &wi, &we);
 	state_block_filters(w->in->found, id, &fi, &fe);
+	if (block && !diff_block_survives(w, id))
+		fi = fe; /* the kernel empties it before the first of ours comes */
 	b.cover = may_cover(&b, fi, fe);
 	r = walk_block(&b, wi, we, fi, fe);
 	if (r == 0)

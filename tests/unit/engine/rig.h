@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rig: an engine's owner over the kernel of paper, without threads: a test writes a file, lets it start,
+ * breaks something, and lets it settle.
+ */
+#ifndef SWD_TESTS_UNIT_ENGINE_RIG_H
+#define SWD_TESTS_UNIT_ENGINE_RIG_H
+
+#include "daemon/engine/owner.h"
+#include "fake_kernel.h"
+
+struct rig {
+	char dir[64], config[96], state[96];
+	struct pulse pulse;
+	struct engine_owner *o;
+	struct snapshot *newest;
+	bool ready;
+	char events[64][400]; /* "repaired about: text"; the last ones are dropped */
+	size_t event_count;
+};
+
+/* A world of cpu0, lan1, lan2 (users of cpu0) and eth0, and a folder for files. */
+void rig_begin(struct rig *r, enum bypass_ability ability);
+void rig_end(struct rig *r);
+
+void rig_write(struct rig *r, const char *yaml); /* NULL: no file */
+void rig_start(struct rig *r);
+void rig_stop(struct rig *r); /* the kernel and the folder stay */
+/* Works until there is nothing due within 300 ms. */
+void rig_settle(struct rig *r);
+/* Reloads the file; the caller frees the job. */
+struct job *rig_reload(struct rig *r);
+/* The same, and it must have succeeded. Returns how many requests the kernel got. */
+size_t rig_reload_ok(struct rig *r);
+
+bool rig_has_event(const struct rig *r, const char *part);
+const struct alert *rig_alert(const struct rig *r, const char *id);
+/* Two of fake_text(); prints what differs. */
+void assert_same_kernel(const char *before, const char *after);
+/* Takes over a text and gives it back without the lines that have `part`. */
+char *without(char *text, const char *part);
+
+#endif
