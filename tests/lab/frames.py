@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Frames for the lab's tests: built by hand, sent and received on raw sockets, and judged.
 
-Builders return bytes and compute every checksum here, by the definition in RFC 1071, so that nothing
-the kernel or swsim computes is compared with itself. `Wire` is a packet socket that gives back a
+Builders return bytes and compute every checksum here, by the definition in RFC 1071, so that
+nothing the kernel or swsim computes is compared with itself. `Wire` is a packet socket that gives back a
 frame as it was on the wire: the kernel keeps the outer VLAN tag beside the data, and we put it
 back. `bad_checksums` names what is wrong in a frame.
 """
+import ctypes
 import ipaddress
+import os
 import select
 import socket
 import struct
@@ -68,7 +70,7 @@ def _pseudo(src, dst, proto, length):
     return ip(src) + ip(dst) + struct.pack("!IHBB", length, 0, 0, proto)
 
 
-def udp(src, dst, sport, dport, data=b"swd"):
+def udp(src, dst, sport, dport, data=bytes(range(32))):
     """A UDP datagram between two addresses of one family."""
     length = 8 + len(data)
     head = struct.pack("!HHHH", sport, dport, length, 0)
@@ -108,8 +110,9 @@ def packet(src, dst, proto, payload, **ip_args):
     return ETH_P_IPV6, ipv6(src, dst, proto, payload, **ip_args)
 
 
-def udp_frame(dst_mac, src_mac, src, dst, sport=1024, dport=9, vlans=(), data=b"swd", **ip_args):
-    """The frame that most tests want: UDP over IPv4 or IPv6, tagged or not."""
+def udp_frame(dst_mac, src_mac, src, dst, sport=1024, dport=9, vlans=(), data=bytes(range(32)),
+              **ip_args):
+    """The frame that most tests want: UDP over IPv4 or IPv6, tagged or not, and without padding."""
     ethertype, payload = packet(src, dst, UDP, udp(src, dst, sport, dport, data), **ip_args)
     return eth(dst_mac, src_mac, ethertype, payload, vlans)
 
@@ -158,7 +161,7 @@ class Wire:
 
     def __init__(self, device, netns=None):
         self.device = device
-        self.socket = _socket_in(netns)
+        self.socket = socket_in(netns, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.socket.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         self.socket.bind((device, ETH_P_ALL))
@@ -215,16 +218,15 @@ class Wire:
             frames.append(frame)
 
 
-def _socket_in(netns):
+def socket_in(netns, family, kind, proto):
+    """A socket in a namespace made by `ip netns add`, or here when netns is None."""
     if netns is None:
-        return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-    import ctypes
-    import os
+        return socket.socket(family, kind, proto)
     libc = ctypes.CDLL(None, use_errno=True)
     with open("/proc/self/ns/net") as ours, open(f"/run/netns/{netns}") as theirs:
         if libc.setns(theirs.fileno(), 0x40000000):
             raise OSError(ctypes.get_errno(), f"netns {netns}: {os.strerror(ctypes.get_errno())}")
         try:
-            return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            return socket.socket(family, kind, proto)
         finally:
             libc.setns(ours.fileno(), 0x40000000)

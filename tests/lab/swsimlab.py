@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of swsim share: loading it, tc in batches, debugfs, counters. In a guest only."""
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+DEBUGFS = Path("/sys/kernel/debug/swsim")
+DST, SRC, OTHER = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:99"
+
+
+def run(*command, check=True, text=None):
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    if check and done.returncode:
+        raise AssertionError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    return done
+
+
+def load(nics=0, ports=0, up=True):
+    """Loads the module anew, and brings all its devices up, quiet."""
+    for scope in ("all", "default"):
+        Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
+    unload()
+    run("modprobe", "swsim", f"nics={nics}", f"ports={ports}")
+    names = [f"sim{i}" for i in range(nics)] + [f"lan{i + 1}" for i in range(ports)]
+    if not up:
+        return names
+    lines = (["link set cpu0 up"] if ports else [])
+    lines += [f"link set {name}w up" for name in names] + [f"link set {name} up" for name in names]
+    run("ip", "-batch", "-", text="\n".join(lines))
+    wait(lambda: all(carrier(name) for name in names), "carrier of all ports")
+    return names
+
+
+def unload():
+    if Path("/sys/module/swsim").exists():
+        run("rmmod", "swsim")
+
+
+def carrier(device):
+    try:
+        return Path(f"/sys/class/net/{device}/carrier").read_text().strip() == "1"
+    except OSError:
+        return False
+
+
+def wait(condition, what, timeout=10.0):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def tc(*lines, force=False):
+    """All lines in one tc. With force, lines that fail are passed over. Returns what tc said."""
+    command = ["tc"] + ["-force"] * force + ["-batch", "-"]
+    return run(*command, check=not force, text="\n".join(lines) + "\n").stderr
+
+
+def refused(line):
+    """The words with which the kernel refuses a tc line; fails when it does not."""
+    done = run("tc", *line.split(), check=False)
+    assert done.returncode, f"was taken: tc {line}"
+    return done.stderr
+
+
+def filters(device, direction="ingress"):
+    """The filters of a device with statistics, without the headers of each pref."""
+    text = run("tc", "-s", "-j", "filter", "show", "dev", device, direction).stdout
+    return [f for f in json.loads(text or "[]") if "options" in f and
+            ("handle" in f["options"] or "in_hw" in f["options"] or "not_in_hw" in f["options"])]
+
+
+def knob(instance, name, value=None):
+    path = DEBUGFS / instance / name
+    if value is not None:
+        path.write_text(f"{value}\n")  # an empty text would not be written at all
+    return path.read_text()
+
+
+def rules(instance):
+    """The rules of an instance as (text of place and match, text of actions, packets, bytes)."""
+    found = []
+    for line in knob(instance, "rules").splitlines():
+        match, actions, counts, _ = line.split(" :", 3)
+        packets, count = re.search(r"packets (\d+) bytes (\d+)", counts).groups()
+        found.append((match, actions.strip(), int(packets), int(count)))
+    return found
+
+
+def counters(instance):
+    """{device or instance: {name: (packets, bytes)}}"""
+    found = {}
+    for line in knob(instance, "counters").splitlines():
+        name, *words = line.split()
+        found[name] = {key: tuple(map(int, value.split("/")))
+                       for key, value in zip(words[::2], words[1::2])}
+    return found
