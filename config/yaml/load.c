@@ -42,8 +42,7 @@ static int read_draft(struct arena *arena, struct diags *d, const struct node *t
 	err = walk_section(&r, &schema_root, tree, root);
 	if (err == -ENOMEM)
 		return err;
-	err = check_all(root, arena, d);
-	return err == -ENOMEM || diags_errors(d) == 0 ? err : -EINVAL;
+	return check_all(root, arena, d);
 }
 
 int config_load(const char *text, size_t size, struct diags *d, struct config **ret)

@@ -300,7 +300,7 @@ int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
 		return -ENOMEM;
 	/* Said, not guessed: else two bytes at the start turn the whole file into UTF-16. */
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)(size ? text : ""), size);
 	r = read_events(&b, &parser, text, size);
 	if (r < 0)
 		return r;
@@ -355,8 +355,8 @@ bool node_is_refused_key(const struct node *n)
 }
 
 /*
- * Bytes of a character that is no text: control characters of ASCII and Latin 1, and those of Unicode
- * that reorder or break a line (U+2028 to U+202E, U+2066 to U+2069). 0: it is text.
+ * Bytes of a character that is no text: control characters of ASCII and Latin 1, and those of
+ * Unicode that reorder or break a line (U+2028 to U+202E, U+2066 to U+2069). 0: it is text.
  */
 static size_t trouble(const unsigned char *s)
 {
