@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The bypass of each block, what was heard of it: bypass_marks.c keeps the marks of 6.12, the last reading
- * of our patch is kept here. What it means is for bypass_judge.c.
+ * The bypass of each block, what was heard of it: bypass_marks.c keeps the marks of 6.12, the last
+ * reading of our patch is kept here. What it means is for bypass_judge.c.
  */
 #include "daemon/policy/bypass_known.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bypass: for each block, whether software is skipped, how that is known, and what breaks it. Fed by the
- * engine with what happens to filters; decides nothing by itself but says what would mend it.
+ * bypass: for each block, whether software is skipped, how that is known, and what breaks it. Fed
+ * by the engine with what happens to filters; decides nothing by itself but says what would mend
+ * it.
  *
  * Linux 6.12 marks a proto (chain, pref, protocol) at its first filter that is not both skip_sw and
- * in_hw, and the mark lives as long as the proto. So there the state is derived from history: what was
- * not seen from the proto's birth is "unknown" until the pref is rebuilt.
+ * in_hw, and the mark lives as long as the proto. So there the state is derived from history: what
+ * was not seen from the proto's birth is "unknown" until the pref is rebuilt.
  */
 #ifndef SWD_POLICY_BYPASS_H
 #define SWD_POLICY_BYPASS_H
@@ -37,10 +38,10 @@ enum bypass_evidence {
 struct bypass_culprit {
 	uint32_t chain;
 	uint16_t pref, protocol;
-	uint32_t handle;   /* 0: the pref is marked by a filter that is gone */
-	uint8_t owner;     /* enum owner */
-	char text[200];    /* "pref 1 protocol all matchall handle 0x1, foreign: not skip_sw" */
-	char mend[288];    /* "tc filter del block 10 pref 1, or foreign: evict in swd.yaml:12" or "" */
+	uint32_t handle; /* 0: the pref is marked by a filter that is gone */
+	uint8_t owner;	 /* enum owner */
+	char text[200];	 /* "pref 1 protocol all matchall handle 0x1, foreign: not skip_sw" */
+	char mend[288];	 /* "tc filter del block 10 pref 1, or foreign: evict in swd.yaml:12" */
 };
 
 #define BYPASS_CULPRITS 8 /* the first ones; more are counted */
@@ -50,13 +51,14 @@ struct bypass_report {
 	enum bypass_strategy strategy;
 	enum bypass_state state;
 	enum bypass_evidence evidence;
-	uint64_t since_ns;         /* realtime, of the last change of state */
+	uint64_t since_ns; /* realtime, of the last change of state */
 	/* In the kernel, counted by us, without the shortcut and u32's hash tables: all; those that
-	 * software looks at (not skip_sw); those that nobody looks at (skip_sw, and in no hardware). */
+	 * software looks at (not skip_sw); those that nobody looks at (skip_sw, and in no
+	 * hardware). */
 	uint32_t filters, filters_sw, filters_dead;
-	uint32_t walked;           /* filters of chain 0: what a packet to the CPU walks without bypass */
+	uint32_t walked; /* filters of chain 0: what a packet to the CPU walks without bypass */
 	struct bypass_reading reading; /* the last one, if evidence is READBACK */
-	size_t culprit_count;      /* all of them */
+	size_t culprit_count;	       /* all of them */
 	struct bypass_culprit culprits[BYPASS_CULPRITS];
 };
 
@@ -72,8 +74,8 @@ DEFINE_CLEANUP(struct bypass *, bypass_free);
 /* A block we know to be empty, or just created by us: its history starts now. 0 or -ENOMEM. */
 int bypass_block_born(struct bypass *b, uint32_t block);
 /*
- * A block whose history we do not know, with a dump of it: marks may be there that nothing shows. Protos
- * that come to be after the dump are known again. 0 or -ENOMEM.
+ * A block whose history we do not know, with a dump of it: marks may be there that nothing shows.
+ * Protos that come to be after the dump are known again. 0 or -ENOMEM.
  */
 int bypass_block_found(struct bypass *b, uint32_t block, const struct state *found);
 /* Events were lost: from now on what is marked is not known, until bypass_block_found(). */
@@ -81,23 +83,24 @@ void bypass_all_stale(struct bypass *b);
 void bypass_block_gone(struct bypass *b, uint32_t block);
 
 /*
- * What happened to a filter, in the kernel's order: feed these from the events alone, our own included,
- * and not from the answers to requests as well. Gone: handle 0 is the whole proto, pref 0 the chain.
- * Of blocks that are not known nothing is kept. 0 or -ENOMEM.
+ * What happened to a filter, in the kernel's order: feed these from the events alone, our own
+ * included, and not from the answers to requests as well. Gone: handle 0 is the whole proto, pref 0
+ * the chain. Of blocks that are not known nothing is kept. 0 or -ENOMEM.
  */
 int bypass_filter_new(struct bypass *b, const struct filter *f);
 void bypass_filter_gone(struct bypass *b, const struct filter *key);
 /* The kernel's own word (ability READBACK). */
 int bypass_read(struct bypass *b, const struct bypass_reading *reading);
 /*
- * A counter that bypassed packets do not move has moved (the clsact qdisc's, while its other direction has
- * no filters): whatever the history says, it is not bypassed. Forgotten at the next change of a filter.
+ * A counter that bypassed packets do not move has moved (the clsact qdisc's, while its other
+ * direction has no filters): whatever the history says, it is not bypassed. Forgotten at the next
+ * change of a filter.
  */
 void bypass_disproved(struct bypass *b, uint32_t block);
 
 /*
- * Judges one block from its history and the filters found in it. For the words: filters (wanted ones, as
- * compiled, to name rules), block_wanted and file, each may be NULL. 0 or -ENOMEM.
+ * Judges one block from its history and the filters found in it. For the words: filters (wanted
+ * ones, as compiled, to name rules), block_wanted and file, each may be NULL. 0 or -ENOMEM.
  */
 struct bypass_words {
 	const struct state *filters;
@@ -108,9 +111,10 @@ int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
 		 const struct bypass_words *words, struct bypass_report *ret);
 
 /*
- * The protos of the block that are marked (or may be) although no filter in them needs software, and that
- * hold filters of ours alone: to be rebuilt in a new pref, make before break (compile_input.avoid).
- * Returns how many were written to ret, at most `most`. Only with ability MARKS; else none.
+ * The protos of the block that are marked (or may be) although no filter in them needs software,
+ * and that hold filters of ours alone: to be rebuilt in a new pref, make before break
+ * (compile_input.avoid). Returns how many were written to ret, at most `most`. Only with ability
+ * MARKS; else none.
  */
 struct bypass_proto {
 	uint32_t chain;
@@ -124,7 +128,7 @@ size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state
 void bypass_cost(const struct bypass_report *r, char to[BYPASS_COST]);
 
 const char *bypass_strategy_name(enum bypass_strategy s);
-const char *bypass_state_name(enum bypass_state s);      /* "on" "off" "unknown" */
+const char *bypass_state_name(enum bypass_state s);	  /* "on" "off" "unknown" */
 const char *bypass_evidence_name(enum bypass_evidence e); /* "read back", ... */
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The judgement on a block: what was heard of it (bypass.c) joined with the filters that are there, by the
- * strategy the kernel gets. What breaks the bypass is put into words by bypass_words.c.
+ * The judgement on a block: what was heard of it (bypass.c) joined with the filters that are there,
+ * by the strategy the kernel gets. What breaks the bypass is put into words by bypass_words.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 /* A proto as it is found: a stretch of the block's filters. */
 struct stretch {
 	const struct filter *first;
-	size_t end;     /* index behind it */
+	size_t end;	/* index behind it */
 	size_t filters; /* tables do not count */
-	bool software;  /* one of them needs it */
+	bool software;	/* one of them needs it */
 	bool ours, foreign;
 };
 
@@ -49,7 +49,7 @@ struct judging {
 	struct bypass_known *k;
 	const struct state *found;
 	const struct bypass_words *words;
-	size_t first, end;            /* of the block's filters */
+	size_t first, end;	       /* of the block's filters */
 	const struct filter *shortcut; /* the one that stands in front, or NULL */
 	struct bypass_report *ret;
 	struct bypass_culprit nowhere;
@@ -86,8 +86,7 @@ static void blame_software(struct judging *j)
 			const struct filter *f = state_at(j->found, KIND_FILTER, i);
 
 			if (filter_needs_software(f) && f != j->shortcut)
-				bypass_words_filter(f, s.filters == 1, j->words,
-						    next_culprit(j));
+				bypass_words_filter(f, s.filters == 1, j->words, next_culprit(j));
 		}
 	}
 }
@@ -263,6 +262,7 @@ void bypass_cost(const struct bypass_report *r, char to[BYPASS_COST])
 	to[0] = '\0';
 	if (r->state == BYPASS_ON || !r->walked)
 		return;
-	snprintf(to, BYPASS_COST, "%u filter%s walked for each packet that reaches the CPU%s", r->walked,
-		 r->walked == 1 ? "" : "s", r->state == BYPASS_UNKNOWN ? ", if it is off" : "");
+	snprintf(to, BYPASS_COST, "%u filter%s walked for each packet that reaches the CPU%s",
+		 r->walked, r->walked == 1 ? "" : "s",
+		 r->state == BYPASS_UNKNOWN ? ", if it is off" : "");
 }

@@ -10,12 +10,12 @@
 
 struct bypass_known {
 	uint32_t block;
-	bool heard;                    /* its history is kept: marks is valid */
+	bool heard; /* its history is kept: marks is valid */
 	struct marks *marks;
 	bool has_reading, disproved;
 	struct bypass_reading reading;
 	bool judged;
-	enum bypass_state state;       /* of the last judgement */
+	enum bypass_state state; /* of the last judgement */
 	uint64_t since_ns;
 };
 
@@ -25,7 +25,7 @@ struct bypass {
 	size_t count, space;
 };
 
-struct bypass_known *bypass_known(const struct bypass *b, uint32_t block); /* or NULL */
+struct bypass_known *bypass_known(const struct bypass *b, uint32_t block);  /* or NULL */
 struct bypass_known *bypass_known_or_new(struct bypass *b, uint32_t block); /* NULL: memory short */
 
 #endif

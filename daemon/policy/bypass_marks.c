@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A hash table a block, with an entry for each proto (handle 0: its mark) and one for each filter, so
- * that it is known when a proto loses its last. A proto's filters are tied to it by its birth number: when
- * it ends, theirs is no longer anybody's, and they are swept when the table grows.
+ * A hash table a block, with an entry for each proto (handle 0: its mark) and one for each filter,
+ * so that it is known when a proto loses its last. A proto's filters are tied to it by its birth
+ * number: when it ends, theirs is no longer anybody's, and they are swept when the table grows.
  */
 #include "daemon/policy/bypass_marks.h"
 
@@ -70,7 +70,9 @@ static void forget(struct marks *m)
 
 static struct entry key_of(uint32_t chain, uint16_t pref, uint16_t protocol, uint32_t handle)
 {
-	return (struct entry){ .chain = chain, .pref = pref, .protocol = protocol, .handle = handle };
+	return (struct entry){
+		.chain = chain, .pref = pref, .protocol = protocol, .handle = handle
+	};
 }
 
 static size_t home(const struct marks *m, const struct entry *e)
@@ -209,7 +211,7 @@ static int note(struct marks *m, const struct filter *f, enum mark newborn)
 		proto = find(m, &key);
 		proto->count += !known;
 	}
-	/* A known one that lost its hardware did so in an unbind: a change would have been refused. */
+	/* A known one lost its hardware in an unbind: a change would have been refused. */
 	sets = filter_needs_software(f) || (filter_is_dead(f) && !known && newborn == MARK_NONE);
 	if (sets)
 		proto->mark = MARK_SET;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bypass_marks: what is known of the marks of one block's protos, from what was seen happening to its
- * filters. An exact model of Linux 6.12 (the 2025 form), read in 6.12.117:
+ * bypass_marks: what is known of the marks of one block's protos, from what was seen happening to
+ * its filters. An exact model of Linux 6.12 (the 2025 form), read in 6.12.117:
  *
- * tcf_proto_create() marks a proto whose classifier has no reoffload (all but bpf, flower, matchall and
- * u32). Each change() of those four marks it unless the new filter is skip_sw and in_hw
- * (tcf_proto_update_usesw()); u32's hash tables pass that by. Nothing takes a mark away, and a bind or unbind
- * that changes in_hw sets none. A proto ends with its last filter, or when it is deleted whole.
+ * tcf_proto_create() marks a proto whose classifier has no reoffload (all but bpf, flower, matchall
+ * and u32). Each change() of those four marks it unless the new filter is skip_sw and in_hw
+ * (tcf_proto_update_usesw()); u32's hash tables pass that by. Nothing takes a mark away, and a bind
+ * or unbind that changes in_hw sets none. A proto ends with its last filter, or when it is deleted
+ * whole.
  */
 #ifndef SWD_POLICY_BYPASS_MARKS_H
 #define SWD_POLICY_BYPASS_MARKS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sentences about what breaks a bypass. They name things the way tc takes them, so that a person can
- * paste them, and the line of the file where a person would change something.
+ * Sentences about what breaks a bypass. They name things the way tc takes them, so that a person
+ * can paste them, and the line of the file where a person would change something.
  */
 #include "daemon/policy/bypass_words.h"
 
@@ -61,8 +61,8 @@ static int print_delete(const struct filter *f, bool whole, char *to, size_t siz
 
 	if (!whole) {
 		print_proto(f, proto, sizeof(proto));
-		return snprintf(to, size, "tc filter del block %u %s handle 0x%x %s", f->block, proto,
-				f->handle, classifier_name(f));
+		return snprintf(to, size, "tc filter del block %u %s handle 0x%x %s", f->block,
+				proto, f->handle, classifier_name(f));
 	}
 	n = snprintf(to, size, "tc filter del block %u", f->block);
 	if (f->chain)
@@ -103,7 +103,8 @@ static void mend_ours(const struct filter *wanted, const struct bypass_words *wo
 		return;
 	}
 	if (wanted->flags & TCA_CLS_FLAGS_SKIP_SW) {
-		snprintf(ret->mend, sizeof(ret->mend), "swd puts it right: it is wanted as skip_sw");
+		snprintf(ret->mend, sizeof(ret->mend),
+			 "swd puts it right: it is wanted as skip_sw");
 		return;
 	}
 	print_place(words, &wanted->rule->obj, place);
@@ -115,10 +116,10 @@ void bypass_words_filter(const struct filter *f, bool alone, const struct bypass
 			 struct bypass_culprit *ret)
 {
 	const struct filter *wanted = f->owner == OWNER_OURS ? wanted_for(f, words) : NULL;
-	const char *why = f->type == FILTER_OTHER && !streq(f->other, "u32") &&
-					  !streq(f->other, "bpf") ?
-				  "can't be offloaded" :
-				  "not skip_sw";
+	const char *why =
+		f->type == FILTER_OTHER && !streq(f->other, "u32") && !streq(f->other, "bpf")
+			? "can't be offloaded"
+			: "not skip_sw";
 	char proto[64], whose[80];
 
 	set_key(f, f->handle, ret);
@@ -146,8 +147,8 @@ void bypass_words_proto(const struct filter *f, bool sure, bool ours,
 	set_key(f, 0, ret);
 	print_proto(f, proto, sizeof(proto));
 	snprintf(ret->text, sizeof(ret->text), "%s: %s", proto,
-		 sure ? "marked by a filter that is gone" :
-			"may be marked by a filter that swd did not see");
+		 sure ? "marked by a filter that is gone"
+		      : "may be marked by a filter that swd did not see");
 	if (!ours) {
 		mend_foreign(f, true, words, ret);
 	} else if (wanted && wanted->rule && wanted->rule->pref) {
@@ -175,8 +176,8 @@ void bypass_words_shortcut(const struct filter *f, uint32_t block, const struct 
 	}
 	set_key(f, f->handle, ret);
 	print_proto(f, proto, sizeof(proto));
-	snprintf(ret->text, sizeof(ret->text), "%s %s handle 0x%x, %s: in front of the shortcut", proto,
-		 classifier_name(f), f->handle, f->owner == OWNER_OURS ? "ours" : "foreign");
+	snprintf(ret->text, sizeof(ret->text), "%s %s handle 0x%x, %s: in front of the shortcut",
+		 proto, classifier_name(f), f->handle, f->owner == OWNER_OURS ? "ours" : "foreign");
 	if (f->owner != OWNER_OURS)
 		mend_foreign(f, true, words, ret);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bypass_words: what bypass.c found, in words for people: what breaks the bypass and what would mend it.
+ * bypass_words: what bypass.c found, in words for people: what breaks the bypass and what would
+ * mend it.
  */
 #ifndef SWD_POLICY_BYPASS_WORDS_H
 #define SWD_POLICY_BYPASS_WORDS_H
@@ -11,8 +12,8 @@
 void bypass_words_filter(const struct filter *f, bool alone, const struct bypass_words *words,
 			 struct bypass_culprit *ret);
 /*
- * A proto that is marked (sure), or may be, though none of its filters shows why. f: its first filter;
- * ours: it holds filters of ours alone.
+ * A proto that is marked (sure), or may be, though none of its filters shows why. f: its first
+ * filter; ours: it holds filters of ours alone.
  */
 void bypass_words_proto(const struct filter *f, bool sure, bool ours,
 			const struct bypass_words *words, struct bypass_culprit *ret);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a configuration to the filters of all its blocks. The steps, each in a file of its own: which
- * frames (expand.c with payload.c), what happens to them (lower.c), in which order (place.c with
- * same.c and prefs.c). Here they are joined, block by block, and what concerns a block as a whole is
- * checked: a bypass that must be, and the shortcut in front.
+ * From a configuration to the filters of all its blocks. The steps, each in a file of its own:
+ * which frames (expand.c with payload.c), what happens to them (lower.c), in which order (place.c
+ * with same.c and prefs.c). Here they are joined, block by block, and what concerns a block as a
+ * whole is checked: a bypass that must be, and the shortcut in front.
  */
 #include "daemon/policy/compile.h"
 
@@ -53,7 +53,8 @@ static void mark_ours(struct building *b, struct filter *f)
 	f->has_cookie = true;
 }
 
-/* The i-th filter of a rule. A pref the rule says is the first one's, the others follow behind it. */
+/* The i-th filter of a rule. A pref the rule says is the first one's, the others follow behind it.
+ */
 static int add_filter(struct building *b, const struct rule *r, const struct variant *v, size_t i,
 		      uint32_t flags)
 {
@@ -80,9 +81,9 @@ static int add_filter(struct building *b, const struct rule *r, const struct var
 	f->flags = flags;
 	f->rule = object_ref(r);
 	mark_ours(b, f);
-	b->items[b->count++] = (struct place_item){
-		.filter = f, .fixed = r->pref ? (uint16_t)MIN(r->pref + i, 65535u) : 0
-	};
+	b->items[b->count++] =
+		(struct place_item){ .filter = f,
+				     .fixed = r->pref ? (uint16_t)MIN(r->pref + i, 65535u) : 0 };
 	return 0;
 }
 
@@ -101,9 +102,10 @@ static int add_rule(struct building *b, const struct rule *r)
 		return err;
 	if (r->pref && r->pref + n - 1 > 65535) {
 		rule_path(r, b->block, "pref", path);
-		diags_add(b->d, DIAG_ERROR, r->obj.origin, path,
-			  "the rule takes %zu filters, and behind pref %u there is no room for them", n,
-			  r->pref);
+		diags_add(
+			b->d, DIAG_ERROR, r->obj.origin, path,
+			"the rule takes %zu filters, and behind pref %u there is no room for them",
+			n, r->pref);
 		return -EINVAL;
 	}
 	if (b->block->bypass == BYPASS_WANT_REQUIRED && !(flags & TCA_CLS_FLAGS_SKIP_SW)) {
@@ -165,16 +167,17 @@ static void report_pref(struct building *b, const struct place_item *items, size
 			  item->fixed, min, max);
 	else if (before && before->filter->rule != r)
 		diags_add(b->d, DIAG_ERROR, r->obj.origin, path,
-			  "rule %s says pref %u, but rule %s (line %u) before it already uses %u, and "
-			  "%zu filters must go between them",
+			  "rule %s says pref %u, but rule %s (line %u) before it already uses %u, "
+			  "and %zu filters must go between them",
 			  r->name, r->pref, before->filter->rule->name,
 			  before->filter->rule->obj.origin.line, before->fixed,
 			  bad - (size_t)(before - items) - 1);
 	else
-		diags_add(b->d, DIAG_ERROR, r->obj.origin, path,
-			  "rule %s says pref %u, which leaves no room for the %zu filters before or the "
-			  "%zu behind it",
-			  r->name, r->pref, bad, n - bad - 1);
+		diags_add(
+			b->d, DIAG_ERROR, r->obj.origin, path,
+			"rule %s says pref %u, which leaves no room for the %zu filters before or "
+			"the %zu behind it",
+			r->name, r->pref, bad, n - bad - 1);
 }
 
 static int place_chain(struct building *b, struct place_item *items, size_t n)
@@ -191,8 +194,8 @@ static int place_chain(struct building *b, struct place_item *items, size_t n)
 		report_pref(b, items, n, bad, min, max);
 	if (r == -ERANGE)
 		diags_add(b->d, DIAG_ERROR, b->block->obj.origin, NULL,
-			  "block %s needs %zu prefs in chain %u, and there are %zu", b->block->name, n,
-			  chain, room);
+			  "block %s needs %zu prefs in chain %u, and there are %zu", b->block->name,
+			  n, chain, room);
 	return r == -ERANGE ? -EINVAL : r;
 }
 
@@ -212,12 +215,14 @@ static bool may_have_shortcut(const struct building *b)
 		if (b->items[i].fixed == b->in->profile.pref_min) {
 			const struct rule *r = b->items[i].filter->rule;
 
-			diags_add(b->d,
-				  b->block->bypass == BYPASS_WANT_REQUIRED ? DIAG_ERROR : DIAG_WARNING,
-				  r->obj.origin, NULL,
-				  "rule %s takes pref %u, where the shortcut that bypasses block %s on "
-				  "this kernel would have to stand",
-				  r->name, r->pref, b->block->name);
+			diags_add(
+				b->d,
+				b->block->bypass == BYPASS_WANT_REQUIRED ? DIAG_ERROR
+									 : DIAG_WARNING,
+				r->obj.origin, NULL,
+				"rule %s takes pref %u, where the shortcut that bypasses block %s "
+				"on this kernel would have to stand",
+				r->name, r->pref, b->block->name);
 			return false;
 		}
 	}

@@ -4,25 +4,28 @@
  *
  * How Linux looks at a frame, read in 6.1.192 and 6.12.117:
  * - A proto is asked only if its protocol is ETH_P_ALL or that of the frame, and the frame's is the
- *   *outermost* ethertype: the tag's, also when the tag is not in the data but in the skb's vlan_tci
- *   field (__tcf_classify() uses skb_protocol(skb, false)). __netif_receive_skb_core() moves the outer
- *   tag there before ingress classification, so hardware that strips tags makes no difference. So
- *   protocol ip sees untagged frames alone, and protocol 802.1q all frames whose outer tag is 802.1Q.
+ *   *outermost* ethertype: the tag's, also when the tag is not in the data but in the skb's
+ * vlan_tci field (__tcf_classify() uses skb_protocol(skb, false)). __netif_receive_skb_core() moves
+ * the outer tag there before ingress classification, so hardware that strips tags makes no
+ * difference. So protocol ip sees untagged frames alone, and protocol 802.1q all frames whose outer
+ * tag is 802.1Q.
  * - flower takes TCA_FLOWER_KEY_ETH_TYPE from the protocol. If that is a tag it becomes the key
- *   vlan_tpid, and vlan_id, vlan_prio and vlan_ethtype are read (fl_set_key_vlan()). vlan_ethtype is the
- *   ethertype right behind the outer tag; if it is no tag it is also the n_proto that decides which of
- *   the IP keys are read. If it is a tag again, the same is done with cvlan_*. There is no third level,
- *   and cvlan keys without vlan_ethtype are dropped without a word: so a rule on an inner tag always
- *   says vlan_ethtype.
- * - With protocol all there is no n_proto, so flower reads MAC addresses, but no ip_proto, ports or ARP
- *   keys. It would read IPv4 and IPv6 addresses, and the dissector finds those behind any number of tags, but
- *   also behind PPPoE, HSR and batman headers: wider than a rule says, and drivers refuse it.
+ *   vlan_tpid, and vlan_id, vlan_prio and vlan_ethtype are read (fl_set_key_vlan()). vlan_ethtype
+ * is the ethertype right behind the outer tag; if it is no tag it is also the n_proto that decides
+ * which of the IP keys are read. If it is a tag again, the same is done with cvlan_*. There is no
+ * third level, and cvlan keys without vlan_ethtype are dropped without a word: so a rule on an
+ * inner tag always says vlan_ethtype.
+ * - With protocol all there is no n_proto, so flower reads MAC addresses, but no ip_proto, ports or
+ * ARP keys. It would read IPv4 and IPv6 addresses, and the dissector finds those behind any number
+ * of tags, but also behind PPPoE, HSR and batman headers: wider than a rule says, and drivers
+ * refuse it.
  *
  * A frame with up to two tags has one outermost ethertype and at most two behind it. So these seven
- * forms for each ethertype P of the payload are disjoint, and together are "without, with one and with
- * two tags": protocol P; protocol Q or AD with vlan_ethtype P; protocol Q or AD with vlan_ethtype
- * Q or AD with cvlan_ethtype P. Nothing says "no tag, whatever is in it": flower's num_of_vlans could
- * (from 5.19 on), and no driver takes it. So a rule for untagged frames that names no payload is refused.
+ * forms for each ethertype P of the payload are disjoint, and together are "without, with one and
+ * with two tags": protocol P; protocol Q or AD with vlan_ethtype P; protocol Q or AD with
+ * vlan_ethtype Q or AD with cvlan_ethtype P. Nothing says "no tag, whatever is in it": flower's
+ * num_of_vlans could (from 5.19 on), and no driver takes it. So a rule for untagged frames that
+ * names no payload is refused.
  */
 #include "daemon/policy/expand.h"
 
@@ -41,12 +44,8 @@ struct form {
 };
 
 static const struct form all_forms[] = {
-	{ 0, { 0, 0 } },
-	{ 1, { TAG_Q, 0 } },
-	{ 1, { TAG_AD, 0 } },
-	{ 2, { TAG_Q, TAG_Q } },
-	{ 2, { TAG_Q, TAG_AD } },
-	{ 2, { TAG_AD, TAG_Q } },
+	{ 0, { 0, 0 } },	   { 1, { TAG_Q, 0 } },	     { 1, { TAG_AD, 0 } },
+	{ 2, { TAG_Q, TAG_Q } },   { 2, { TAG_Q, TAG_AD } }, { 2, { TAG_AD, TAG_Q } },
 	{ 2, { TAG_AD, TAG_AD } },
 };
 

@@ -4,9 +4,9 @@
  * them is refused here (read in 6.1.192 and 6.12.117):
  * - vlan-modify leaves a frame without a tag as it is, and passes on (tcf_vlan_act()).
  * - trap is for hardware; in software it swallows the frame (linux/pkt_cls.h on TC_ACT_TRAP).
- * - TTL is edited where the network header is said to be. At ingress that is behind the outer tag; so
- *   behind two tags software would change the inner tag (pedit_skb_hdr_offset(), skb_vlan_untag()),
- *   while hardware finds the IP header.
+ * - TTL is edited where the network header is said to be. At ingress that is behind the outer tag;
+ * so behind two tags software would change the inner tag (pedit_skb_hdr_offset(),
+ * skb_vlan_untag()), while hardware finds the IP header.
  */
 #include "daemon/policy/lower.h"
 
@@ -70,9 +70,9 @@ static int lower_vlan(struct lowering *l, struct action *a)
 	}
 	if (!l->tags.count)
 		return refuse(l,
-			      a->kind == ACTION_VLAN_POP ?
-				      "'vlan-pop' on frames that may have no tag" :
-				      "'vlan-modify' on frames that may have no tag",
+			      a->kind == ACTION_VLAN_POP
+				      ? "'vlan-pop' on frames that may have no tag"
+				      : "'vlan-modify' on frames that may have no tag",
 			      "match on a 'vlan', or use 'vlan-push'");
 	if (a->kind == ACTION_VLAN_POP) {
 		pop_tag(&l->tags);
@@ -142,7 +142,9 @@ static int settle(struct lowering *l, struct action *a)
 int lower(const struct rule *r, const struct block *b, const struct variant *v, uint32_t flags,
 	  struct diags *d, struct action ret[LOWERED_MAX], size_t *ret_count)
 {
-	struct lowering l = { .rule = r, .block = b, .variant = v, .flags = flags, .d = d, .out = ret };
+	struct lowering l = {
+		.rule = r, .block = b, .variant = v, .flags = flags, .d = d, .out = ret
+	};
 	int err;
 
 	l.tags.count = v->tag_count;
@@ -162,9 +164,9 @@ int lower(const struct rule *r, const struct block *b, const struct variant *v, 
 			return err;
 		/* pedit changes bytes and no checksum; IPv6 has none in its header. */
 		if (a->kind == ACTION_DEC_TTL && v->family == 4)
-			ret[l.count++] = (struct action){
-				.kind = ACTION_CSUM, .csum.flags = TCA_CSUM_UPDATE_FLAG_IPV4HDR
-			};
+			ret[l.count++] =
+				(struct action){ .kind = ACTION_CSUM,
+						 .csum.flags = TCA_CSUM_UPDATE_FLAG_IPV4HDR };
 	}
 	*ret_count = l.count;
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lower: the actions of a rule as one of its filters carries them, in the form the kernel says back.
+ * lower: the actions of a rule as one of its filters carries them, in the form the kernel says
+ * back.
  */
 #ifndef SWD_POLICY_LOWER_H
 #define SWD_POLICY_LOWER_H
@@ -10,8 +11,8 @@
 #define LOWERED_MAX (2 * ACTIONS_MAX) /* a checksum behind each TTL; the kernel takes 32 */
 
 /*
- * flags: the filter's SKIP_SW or SKIP_HW. 0, or -EINVAL with an error in d: an action that would not do
- * to every frame of the variant what the rule says.
+ * flags: the filter's SKIP_SW or SKIP_HW. 0, or -EINVAL with an error in d: an action that would
+ * not do to every frame of the variant what the rule says.
  */
 int lower(const struct rule *r, const struct block *b, const struct variant *v, uint32_t flags,
 	  struct diags *d, struct action ret[LOWERED_MAX], size_t *ret_count);

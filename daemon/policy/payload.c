@@ -2,10 +2,11 @@
 /*
  * What a rule's fields and its ethertype say of the packet behind the tags.
  *
- * The care taken here has a reason: flower reads most keys only where it expects them, and drops the
- * others without a word (fl_set_key() in net/sched/cls_flower.c, 6.1 and 6.12). Ports without proto
- * tcp, udp or sctp, TCP flags without tcp, ICMP types without the right icmp for the family, ip_proto,
- * TOS and TTL without an IP ethertype, ARP keys without ARP: each makes a filter that matches *more*.
+ * The care taken here has a reason: flower reads most keys only where it expects them, and drops
+ * the others without a word (fl_set_key() in net/sched/cls_flower.c, 6.1 and 6.12). Ports without
+ * proto tcp, udp or sctp, TCP flags without tcp, ICMP types without the right icmp for the family,
+ * ip_proto, TOS and TTL without an IP ethertype, ARP keys without ARP: each makes a filter that
+ * matches *more*.
  */
 #include "daemon/policy/payload.h"
 
@@ -70,8 +71,8 @@ struct finding {
 	const struct rule *rule;
 	const struct block *block;
 	struct diags *d;
-	uint8_t says;     /* 0: nothing yet */
-	const char *who;  /* the field, action or key that narrowed it last */
+	uint8_t says;	 /* 0: nothing yet */
+	const char *who; /* the field, action or key that narrowed it last */
 	struct payload *payload;
 	char ethertype[32]; /* "ethertype: arp" */
 };
@@ -136,9 +137,11 @@ static int read_fields(struct finding *f)
 		uint8_t needs = field_needs(e.field);
 
 		if (field_row(e.field)->internal)
-			return refuse(f, "match", "'%s' is not for rules", field_row(e.field)->name);
+			return refuse(f, "match", "'%s' is not for rules",
+				      field_row(e.field)->name);
 		if (needs && f->rule->ethertype == ETHERTYPE_ALL)
-			return refuse(f, "match", "'%s' is not in every frame: say no 'ethertype: all'",
+			return refuse(f, "match",
+				      "'%s' is not in every frame: say no 'ethertype: all'",
 				      field_row(e.field)->name);
 		r = needs ? narrow(f, needs, field_row(e.field)->name) : 0;
 		if (r < 0)
@@ -209,8 +212,8 @@ static int settle_proto(struct finding *f)
 		has_proto = true;
 		proto = IPPROTO_TCP;
 	}
-	if (port && (!has_proto || (proto != IPPROTO_TCP && proto != IPPROTO_UDP &&
-				    proto != IPPROTO_SCTP)))
+	if (port &&
+	    (!has_proto || (proto != IPPROTO_TCP && proto != IPPROTO_UDP && proto != IPPROTO_SCTP)))
 		return refuse(f, "match", "'%s' needs 'proto: tcp', 'udp' or 'sctp'", port);
 	return settle_icmp(f, has_proto, proto);
 }
@@ -241,8 +244,9 @@ static const char *fits_zeros(struct match_view v)
 }
 
 /*
- * flower does not look for a transport header in fragments, and its key stays zero there. So a rule on
- * ports 0-1023, icmp-type 0 or tcp-flags !syn would take every fragment: it must say that it wants none.
+ * flower does not look for a transport header in fragments, and its key stays zero there. So a rule
+ * on ports 0-1023, icmp-type 0 or tcp-flags !syn would take every fragment: it must say that it
+ * wants none.
  */
 static int settle_fragments(struct finding *f)
 {
@@ -279,8 +283,8 @@ int payload_of(const struct rule *r, const struct block *b, struct diags *d, str
 	if (f.says & SAYS_IPV6)
 		p.ethertypes[p.count++] = ETHERTYPE_IPV6;
 	if (f.says & SAYS_ARP)
-		p.ethertypes[p.count++] = r->ethertype == ETHERTYPE_REVARP ? ETHERTYPE_REVARP :
-									      ETHERTYPE_ARP;
+		p.ethertypes[p.count++] =
+			r->ethertype == ETHERTYPE_REVARP ? ETHERTYPE_REVARP : ETHERTYPE_ARP;
 	if (f.says & SAYS_OTHER)
 		p.ethertypes[p.count++] = r->ethertype;
 	*ret = p;

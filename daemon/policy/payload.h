@@ -12,13 +12,14 @@
 #define PAYLOADS_MAX 2
 
 struct payload {
-	uint8_t count;                   /* 0: nothing is said */
+	uint8_t count; /* 0: nothing is said */
 	uint16_t ethertypes[PAYLOADS_MAX];
-	uint16_t outer_tag;              /* ethertype: 802.1q or 802.1ad; or 0 */
-	struct match match;              /* the rule's, with the proto and !frag that its fields imply */
+	uint16_t outer_tag; /* ethertype: 802.1q or 802.1ad; or 0 */
+	struct match match; /* the rule's, with the proto and !frag that its fields imply */
 };
 
-/* 0, or -EINVAL with an error in d: no frame can be all that, or flower would not look at a field. */
+/* 0, or -EINVAL with an error in d: no frame can be all that, or flower would not look at a field.
+ */
 int payload_of(const struct rule *r, const struct block *b, struct diags *d, struct payload *ret);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the order of a chain's filters to their prefs. prefs.c knows numbers without holes, so the prefs
- * that must not be used are taken out first and the rest is numbered through.
+ * From the order of a chain's filters to their prefs. prefs.c knows numbers without holes, so the
+ * prefs that must not be used are taken out first and the rest is numbered through.
  *
- * A new filter must not land where an old one still stands: the kernel takes no second protocol or kind
- * in a pref, and no other mask in a replace. So the prefs of filters that go away or move are left out as
- * well, which may make others move; that is repeated until it settles, and given up if room is short.
+ * A new filter must not land where an old one still stands: the kernel takes no second protocol or
+ * kind in a pref, and no other mask in a replace. So the prefs of filters that go away or move are
+ * left out as well, which may make others move; that is repeated until it settles, and given up if
+ * room is short.
  */
 #include "daemon/policy/place.h"
 
@@ -21,13 +22,13 @@ struct placing {
 	struct place_item *items;
 	size_t count;
 	uint16_t min, max;
-	const struct filter **same;  /* for each item; NULL: none, or no more */
+	const struct filter **same; /* for each item; NULL: none, or no more */
 	struct pref_slot *slots;
-	bool avoid[PREFS];           /* the caller's */
-	bool left[PREFS];            /* where something stands that goes away or moves */
-	uint16_t number[PREFS];      /* of a usable pref, from 1; 0: not usable */
-	uint16_t pref[PREFS];        /* of a number */
-	size_t room;                 /* usable prefs */
+	bool avoid[PREFS];	/* the caller's */
+	bool left[PREFS];	/* where something stands that goes away or moves */
+	uint16_t number[PREFS]; /* of a usable pref, from 1; 0: not usable */
+	uint16_t pref[PREFS];	/* of a number */
+	size_t room;		/* usable prefs */
 };
 
 static void placing_free(struct placing *p)
@@ -129,7 +130,8 @@ static int assign(struct placing *p, bool use_left, size_t *ret_bad)
 	for (size_t i = 0; i < p->count; i++) {
 		p->slots[i].fixed = p->number[p->items[i].fixed];
 		p->slots[i].before = p->same[i] ? p->number[p->same[i]->pref] : 0;
-		if (p->items[i].fixed && !p->slots[i].fixed) { /* outside of what the device takes */
+		if (p->items[i].fixed &&
+		    !p->slots[i].fixed) { /* outside of what the device takes */
 			*ret_bad = i;
 			return -EINVAL;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * place: prefs and handles for the filters of one chain, in their order, so that what is in the kernel
- * already stays where it is. Today each filter has a pref of its own and handle 1; sharing prefs would
- * give one slot several items.
+ * place: prefs and handles for the filters of one chain, in their order, so that what is in the
+ * kernel already stays where it is. Today each filter has a pref of its own and handle 1; sharing
+ * prefs would give one slot several items.
  */
 #ifndef SWD_POLICY_PLACE_H
 #define SWD_POLICY_PLACE_H
@@ -11,8 +11,9 @@
 #include "daemon/policy/compile.h"
 
 struct place_item {
-	struct filter *filter; /* with block, chain, protocol, cookie and rule; gets pref and handle */
-	uint16_t fixed;        /* or 0 */
+	struct filter
+		*filter; /* with block, chain, protocol, cookie and rule; gets pref and handle */
+	uint16_t fixed;	 /* or 0 */
 };
 
 /*

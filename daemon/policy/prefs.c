@@ -2,10 +2,11 @@
 /*
  * Prefs for the slots of one chain (place.c asks for them).
  *
- * Two slots i < j can keep their old prefs only if there are enough numbers between them for all that
- * stand between: before[j] - before[i] >= j - i. So with the *level* of a slot, pref - index, what is
- * kept is a run of levels that never falls, and the most that can be kept is the longest such run. The
- * fixed slots are stops on the way: between two of them only levels between theirs count.
+ * Two slots i < j can keep their old prefs only if there are enough numbers between them for all
+ * that stand between: before[j] - before[i] >= j - i. So with the *level* of a slot, pref - index,
+ * what is kept is a run of levels that never falls, and the most that can be kept is the longest
+ * such run. The fixed slots are stops on the way: between two of them only levels between theirs
+ * count.
  */
 #include "daemon/policy/prefs.h"
 
@@ -16,8 +17,8 @@
 
 struct run {
 	int64_t *level; /* lowest end of a run of that length, so far */
-	size_t *slot;   /* the slot at that end */
-	size_t *from;   /* for each slot, the one before it in its run */
+	size_t *slot;	/* the slot at that end */
+	size_t *from;	/* for each slot, the one before it in its run */
 };
 
 #define NO_SLOT SIZE_MAX
@@ -92,8 +93,8 @@ static int anchor(struct pref_slot *slots, size_t n, uint16_t min, uint16_t max,
 }
 
 /* Numbers slots [first, end) between two prefs that are taken; `open`: nothing stands there. */
-static void fill(struct pref_slot *slots, size_t first, size_t end, uint32_t before, bool open_before,
-		 uint32_t behind, bool open_behind)
+static void fill(struct pref_slot *slots, size_t first, size_t end, uint32_t before,
+		 bool open_before, uint32_t behind, bool open_behind)
 {
 	uint32_t count = (uint32_t)(end - first), room = behind - before;
 	uint32_t step = MIN(room / (count + 1), (uint32_t)PREFS_GAP);

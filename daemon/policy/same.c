@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Finding filters again from one compile to the next, and after a restart from what the kernel holds.
- * Filters of the compile before know their rule; found ones have but their cookie, which is a hash of
- * type, flags, match and actions (kernel/cookie.h). Content counts more than the name: rules that have
- * no name of their own are named by their place, and one more in front renames all that follow.
+ * Finding filters again from one compile to the next, and after a restart from what the kernel
+ * holds. Filters of the compile before know their rule; found ones have but their cookie, which is
+ * a hash of type, flags, match and actions (kernel/cookie.h). Content counts more than the name:
+ * rules that have no name of their own are named by their place, and one more in front renames all
+ * that follow.
  */
 #include "daemon/policy/same.h"
 
@@ -36,8 +37,9 @@ static int by_content_and_name(const void *a, const void *b)
 {
 	int order = by_content(a, b);
 
-	return order ? order : strcmp(name_of(((const struct candidate *)a)->filter),
-				      name_of(((const struct candidate *)b)->filter));
+	return order ? order
+		     : strcmp(name_of(((const struct candidate *)a)->filter),
+			      name_of(((const struct candidate *)b)->filter));
 }
 
 static uint32_t inner_of(const struct filter *f)
@@ -67,9 +69,10 @@ bool same_replaceable(const struct filter *old, const struct filter *new)
 	const uint32_t said = TCA_CLS_FLAGS_SKIP_SW | TCA_CLS_FLAGS_SKIP_HW;
 	struct match_view a = filter_match(old), b = filter_match(new);
 
-	/* matchall has no replace at all; other flags would mark a proto, or leave a mark (bypass.h). */
+	/* matchall has no replace at all; other flags would mark a proto, or leave a mark
+	 * (bypass.h). */
 	if (old->type != FILTER_FLOWER || new->type != FILTER_FLOWER ||
-	    (old->flags & said) != (new->flags & said))
+	    (old->flags & said) != (new->flags &said))
 		return false;
 	/* Ranges are part of the mask in a way of their own: only the same ones are sure. */
 	return match_same_mask(a, b) || match_compare(a, b) == 0;
@@ -85,8 +88,9 @@ static int in_place(const void *a, const void *b, void *data)
 {
 	int order = (*(same_order *)data)(a, b);
 
-	return order ? order : CMP(((const struct candidate *)a)->index,
-				   ((const struct candidate *)b)->index);
+	return order ? order
+		     : CMP(((const struct candidate *)a)->index,
+			   ((const struct candidate *)b)->index);
 }
 
 static void sort(struct candidates *c, same_order order)
@@ -115,8 +119,8 @@ static void pair_up(struct candidates *wanted, struct candidates *before, same_o
 	}
 }
 
-int same_find(const struct place_item *items, size_t n, const struct filter *const *before, size_t m,
-	      const struct filter **ret)
+int same_find(const struct place_item *items, size_t n, const struct filter *const *before,
+	      size_t m, const struct filter **ret)
 {
 	_cleanup_free_ struct candidate *list = calloc(n + m, sizeof(*list));
 	_cleanup_free_ bool *taken = calloc(m + 1, sizeof(*taken));

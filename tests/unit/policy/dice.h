@@ -22,8 +22,8 @@ static inline struct dice dice_new(const char *what)
 	uint64_t seed;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	seed = given ? strtoull(given, NULL, 0) :
-		       (uint64_t)now.tv_nsec * 2654435761u ^ (uint64_t)now.tv_sec;
+	seed = given ? strtoull(given, NULL, 0)
+		     : (uint64_t)now.tv_nsec * 2654435761u ^ (uint64_t)now.tv_sec;
 	printf("%s: SWD_TEST_SEED=%llu\n", what, (unsigned long long)seed);
 	fflush(stdout);
 	return (struct dice){ seed * 2 + 1 };

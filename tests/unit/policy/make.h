@@ -9,11 +9,11 @@
 
 struct make_rule {
 	const char *name;
-	const char *match;       /* "dst=192.0.2.0/24 proto=tcp dport=179"; NULL: any */
-	const char *actions;     /* "dec-ttl redirect=lan2"; NULL: "drop" */
+	const char *match;   /* "dst=192.0.2.0/24 proto=tcp dport=179"; NULL: any */
+	const char *actions; /* "dec-ttl redirect=lan2"; NULL: "drop" */
 	enum tagging tagging;
 	enum offload offload;
-	const char *ethertype;   /* or NULL */
+	const char *ethertype; /* or NULL */
 	uint32_t chain;
 	uint16_t pref;
 };
@@ -30,7 +30,8 @@ size_t make_actions(const char *text, struct action *ret, size_t most);
 
 /* compile() into a new state with nothing special; aborts unless it succeeds. */
 struct state *make_filters(const struct config *c, const struct state *before);
-/* Compiles and returns all diags as text, one a line; the caller frees it. "" if there were none. */
+/* Compiles and returns all diags as text, one a line; the caller frees it. "" if there were none.
+ */
 char *make_diags(const struct config *c);
 
 #endif

@@ -51,7 +51,7 @@ uint16_t random_port(struct dice *d)
 
 uint8_t random_proto(struct dice *d)
 {
-	static const uint8_t list[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP,
+	static const uint8_t list[] = { IPPROTO_TCP,  IPPROTO_UDP,    IPPROTO_SCTP,
 					IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_GRE };
 
 	return list[dice_below(d, ARRAY_SIZE(list))];
@@ -59,7 +59,7 @@ uint8_t random_proto(struct dice *d)
 
 struct packet packet_random(struct dice *d)
 {
-	static const uint16_t ethertypes[] = { ETHERTYPE_IP, ETHERTYPE_IP, ETHERTYPE_IPV6,
+	static const uint16_t ethertypes[] = { ETHERTYPE_IP,   ETHERTYPE_IP,  ETHERTYPE_IPV6,
 					       ETHERTYPE_IPV6, ETHERTYPE_ARP, 0x88cc };
 	static const uint32_t frags[] = { 0, 0, 0, 1, 3 };
 	struct packet p = { 0 };
@@ -240,7 +240,8 @@ static bool tagging_fits(const struct rule *r, const struct block *b, const stru
 bool rule_speaks_of(const struct rule *r, const struct block *b, const struct packet *p)
 {
 	bool v4 = has(r, FIELD_IPV4_SRC) || has(r, FIELD_IPV4_DST) || r->ethertype == ETHERTYPE_IP;
-	bool v6 = has(r, FIELD_IPV6_SRC) || has(r, FIELD_IPV6_DST) || r->ethertype == ETHERTYPE_IPV6;
+	bool v6 =
+		has(r, FIELD_IPV6_SRC) || has(r, FIELD_IPV6_DST) || r->ethertype == ETHERTYPE_IPV6;
 	struct match_entry e;
 	size_t offset = 0;
 	uint8_t proto = 0;
@@ -278,8 +279,8 @@ static uint16_t ethertype_at(const struct packet *p, size_t depth)
 struct flower_key {
 	bool reads_vlan, reads_cvlan;
 	uint16_t vlan_tpid, cvlan_tpid; /* 0: not compared */
-	uint16_t n_proto;               /* 0: not compared */
-	uint8_t ip_proto;               /* 0: not read */
+	uint16_t n_proto;		/* 0: not compared */
+	uint8_t ip_proto;		/* 0: not read */
 };
 
 static struct flower_key set_key(const struct filter *f)

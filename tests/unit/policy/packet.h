@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * packet: a frame in the abstract, and two judges who look at it without knowing of each other. One
- * reads a rule as people do (by the words of expand.h), the other a filter as flower does (by the source of
- * cls_flower.c and flow_dissector.c, its silent dropping of keys included).
+ * reads a rule as people do (by the words of expand.h), the other a filter as flower does (by the
+ * source of cls_flower.c and flow_dissector.c, its silent dropping of keys included).
  */
 #ifndef SWD_TESTS_PACKET_H
 #define SWD_TESTS_PACKET_H
@@ -19,11 +19,11 @@ struct packet {
 		uint8_t prio;
 	} tags[PACKET_TAGS];
 	size_t tag_count;
-	uint16_t ethertype;      /* behind the tags */
+	uint16_t ethertype; /* behind the tags */
 	/* IP */
 	uint8_t src[16], dst[16]; /* IPv4: the first four */
 	uint8_t proto, tos, ttl;
-	uint32_t frag;           /* flower's bits: 1 fragment, 2 the first one */
+	uint32_t frag; /* flower's bits: 1 fragment, 2 the first one */
 	/* tcp, udp, sctp (if not a fragment); tcp; icmp and icmpv6 */
 	uint16_t sport, dport, tcp_flags;
 	uint8_t icmp_type, icmp_code;

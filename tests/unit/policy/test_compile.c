@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What compile makes of each form of rule, as text: the filters of a block, a line each, in the order of
- * their prefs (which are left out where they do not matter). And what it refuses, word by word.
+ * What compile makes of each form of rule, as text: the filters of a block, a line each, in the
+ * order of their prefs (which are left out where they do not matter). And what it refuses, word by
+ * word.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,9 +31,9 @@ static char *filters_text(const struct state *s)
 			fprintf(f, "chain %u ", x->chain);
 		fprintf(f, "%s %s: %s: %s%s\n", protocol,
 			x->type == FILTER_MATCHALL ? "matchall" : "flower", match, actions,
-			x->flags == TCA_CLS_FLAGS_SKIP_SW ? "" :
-			x->flags == TCA_CLS_FLAGS_SKIP_HW ? " (skip_hw)" :
-							    " (both)");
+			x->flags == TCA_CLS_FLAGS_SKIP_SW   ? ""
+			: x->flags == TCA_CLS_FLAGS_SKIP_HW ? " (skip_hw)"
+							    : " (both)");
 	}
 	fclose(f);
 	return text;
@@ -82,7 +83,8 @@ static void test_families(void **state)
 	EXPECT("ipv6 flower: proto tcp dport 179: drop\n", .match = "proto=tcp dport=179",
 	       .ethertype = "ipv6");
 	EXPECT("ip flower: proto icmp: drop\n", .match = "proto=icmp");
-	EXPECT("ipv6 flower: proto icmpv6 icmp-type 135: drop\n", .match = "proto=icmpv6 icmp-type=135");
+	EXPECT("ipv6 flower: proto icmpv6 icmp-type 135: drop\n",
+	       .match = "proto=icmpv6 icmp-type=135");
 	EXPECT("ip flower: proto icmp src 10.0.0.1 icmp-type 8: drop\n",
 	       .match = "src=10.0.0.1 icmp-type=8");
 	EXPECT("ip flower: proto tcp tcp-flags syn,!ack: drop\n"
@@ -101,12 +103,14 @@ static void test_families(void **state)
 /* flower takes what a fragment does not show for zeros. */
 static void test_fragments_show_no_ports(void **state)
 {
-	EXPECT("ip flower: proto icmp ip-flags !frag icmp-type 0: drop\n", .match = "proto=icmp icmp-type=0");
+	EXPECT("ip flower: proto icmp ip-flags !frag icmp-type 0: drop\n",
+	       .match = "proto=icmp icmp-type=0");
 	EXPECT("ip flower: proto icmp icmp-type 8 icmp-code 0: drop\n",
 	       .match = "proto=icmp icmp-type=8 icmp-code=0");
 	EXPECT("ip flower: proto udp ip-flags !frag src 10.0.0.1 dport 0-1023: drop\n",
 	       .match = "proto=udp src=10.0.0.1 dport=0-1023");
-	EXPECT("ip flower: proto tcp ip-flags !frag,!first-frag src 10.0.0.1 tcp-flags !syn: drop\n",
+	EXPECT("ip flower: proto tcp ip-flags !frag,!first-frag src 10.0.0.1 tcp-flags !syn: "
+	       "drop\n",
 	       .match = "src=10.0.0.1 tcp-flags=!syn ip-flags=!first-frag");
 	REFUSE("match: no frame has both: a fragment shows no 'dport'",
 	       .match = "proto=udp dport=0 ip-flags=frag");
@@ -118,7 +122,8 @@ static void test_tagging(void **state)
 	       .match = "vlan=10 dst=198.51.100.0/24");
 	EXPECT("802.1q flower: vlan 10: drop\n", .match = "vlan=10");
 	EXPECT("802.1q flower: vlan 10: drop\n", .match = "vlan=10", .ethertype = "all");
-	EXPECT("802.1q flower: vlan-prio 5: drop\n", .match = "vlan-prio=5", .tagging = TAGGING_VLAN);
+	EXPECT("802.1q flower: vlan-prio 5: drop\n", .match = "vlan-prio=5",
+	       .tagging = TAGGING_VLAN);
 	EXPECT("802.1q flower: any: drop\n", .ethertype = "802.1q");
 	EXPECT("802.1ad flower: vlan 7 vlan-ethtype ip src 10.0.0.1: drop\n",
 	       .match = "vlan=7 src=10.0.0.1", .ethertype = "802.1ad");
@@ -132,8 +137,8 @@ static void test_tagging(void **state)
 	       .match = "cvlan=7 dst=10.0.0.1", .ethertype = "802.1ad");
 	EXPECT("all matchall: any: drop\n", .tagging = TAGGING_ANY);
 	EXPECT("all matchall: any: drop\n", .ethertype = "all");
-	EXPECT("all flower: src-mac 02:00:00:00:00:01: drop\n", .match = "src-mac=02:00:00:00:00:01",
-	       .tagging = TAGGING_ANY);
+	EXPECT("all flower: src-mac 02:00:00:00:00:01: drop\n",
+	       .match = "src-mac=02:00:00:00:00:01", .tagging = TAGGING_ANY);
 }
 
 /* A drop on addresses that says any is not escaped by adding a tag, or two. */
@@ -151,8 +156,8 @@ static void test_any_form_of_tag(void **state)
 
 static void test_actions(void **state)
 {
-	EXPECT("802.1q flower: vlan 10 vlan-ethtype ip dst 198.51.100.0/24: vlan-modify 20, set-dst "
-	       "02:00:00:00:00:09, dec-ttl, csum 0x1, redirect lan2\n",
+	EXPECT("802.1q flower: vlan 10 vlan-ethtype ip dst 198.51.100.0/24: vlan-modify 20, "
+	       "set-dst 02:00:00:00:00:09, dec-ttl, csum 0x1, redirect lan2\n",
 	       .match = "vlan=10 dst=198.51.100.0/24",
 	       .actions = "vlan-modify=20 set-dst=02:00:00:00:00:09 dec-ttl redirect=lan2");
 	EXPECT("ip flower: any: dec-ttl, csum 0x1, redirect lan2\n"
@@ -203,7 +208,8 @@ static void test_modify_keeps_the_tags_ethertype(void **state)
 static void test_refused_matches(void **state)
 {
 	REFUSE("match: 'dport' needs 'proto: tcp', 'udp' or 'sctp'", .match = "dport=53");
-	REFUSE("match: 'sport' needs 'proto: tcp', 'udp' or 'sctp'", .match = "proto=gre sport=53-60");
+	REFUSE("match: 'sport' needs 'proto: tcp', 'udp' or 'sctp'",
+	       .match = "proto=gre sport=53-60");
 	REFUSE("match: 'icmp-type' needs 'proto: icmp' or 'proto: icmpv6'", .match = "icmp-type=8");
 	REFUSE("match: 'icmp-type' needs 'proto: icmp' here",
 	       .match = "src=10.0.0.1 proto=icmpv6 icmp-type=8");
@@ -214,8 +220,8 @@ static void test_refused_matches(void **state)
 	       .match = "dst=2001:db8::1", .ethertype = "ip");
 	REFUSE("match: no frame has both: 'proto' and 'arp-op' exclude each other",
 	       .match = "proto=tcp arp-op=request");
-	REFUSE("match: 'dst' is not in every frame: say no 'ethertype: all'", .match = "dst=10.0.0.1",
-	       .ethertype = "all");
+	REFUSE("match: 'dst' is not in every frame: say no 'ethertype: all'",
+	       .match = "dst=10.0.0.1", .ethertype = "all");
 	REFUSE("match: no filter can say 'every frame without a tag': say what is in it (add an "
 	       "ethertype or a field of IP or ARP, or say 'tagging: any')",
 	       .match = "src-mac=02:00:00:00:00:01");
@@ -231,8 +237,8 @@ static void test_refused_matches(void **state)
 
 static void test_refused_actions(void **state)
 {
-	REFUSE("action: 'trap' in software would swallow the frame (say 'offload: required' for this "
-	       "rule, or 'pass')",
+	REFUSE("action: 'trap' in software would swallow the frame (say 'offload: required' for "
+	       "this rule, or 'pass')",
 	       .match = "dst=10.0.0.1", .actions = "trap", .offload = OFFLOAD_PREFERRED);
 	REFUSE("action: 'vlan-modify' on frames that may have no tag (match on a 'vlan', or use "
 	       "'vlan-push')",
@@ -240,8 +246,8 @@ static void test_refused_actions(void **state)
 	REFUSE("action: 'vlan-pop' on frames that may have no tag (match on a 'vlan', or use "
 	       "'vlan-push')",
 	       .match = "vlan=10", .actions = "vlan-pop vlan-pop pass");
-	REFUSE("action: 'dec-ttl' behind two tags is for hardware alone (say 'offload: required', or "
-	       "'tagging: none' or a 'vlan')",
+	REFUSE("action: 'dec-ttl' behind two tags is for hardware alone (say 'offload: required', "
+	       "or 'tagging: none' or a 'vlan')",
 	       .match = "dst=10.0.0.1", .tagging = TAGGING_ANY, .actions = "dec-ttl pass",
 	       .offload = OFFLOAD_PREFERRED);
 	REFUSE("action: 'dec-ttl' needs IP: say no 'ethertype: all'", .ethertype = "all",
@@ -259,10 +265,10 @@ static void test_all_errors_at_once(void **state)
 	};
 
 	refuse(rules, 3,
-	       "swd.yaml:20:9: error: blocks.edge.rules[0].match: 'dport' needs 'proto: tcp', 'udp' or "
-	       "'sctp'\n"
-	       "swd.yaml:22:9: error: blocks.edge.rules[2].match.tagging: the rule matches on a tag, "
-	       "and says 'tagging: any', which includes frames without one\n");
+	       "swd.yaml:20:9: error: blocks.edge.rules[0].match: 'dport' needs 'proto: tcp', 'udp' "
+	       "or 'sctp'\n"
+	       "swd.yaml:22:9: error: blocks.edge.rules[2].match.tagging: the rule matches on a "
+	       "tag, and says 'tagging: any', which includes frames without one\n");
 }
 
 static void test_required_bypass(void **state)
@@ -278,9 +284,10 @@ static void test_required_bypass(void **state)
 	block.bypass = BYPASS_WANT_REQUIRED;
 	c = make_config(&block, rules, 2);
 	got = make_diags(c);
-	assert_string_equal(got, "swd.yaml:21:9: error: blocks.edge.rules[1].offload: a rule that "
-				 "software must look at would end the bypass that block edge requires: "
-				 "each packet to the CPU would walk the block's filters\n");
+	assert_string_equal(got,
+			    "swd.yaml:21:9: error: blocks.edge.rules[1].offload: a rule that "
+			    "software must look at would end the bypass that block edge requires: "
+			    "each packet to the CPU would walk the block's filters\n");
 }
 
 static void test_chains_in_order(void **state)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A rule means what it says, for every packet it says it for: random rule lists with chains, random
- * packets with no, one, two or three tags. The compiled filters, walked by pref as the kernel does, must
- * choose the very rule that a walk over the rules chooses.
+ * packets with no, one, two or three tags. The compiled filters, walked by pref as the kernel does,
+ * must choose the very rule that a walk over the rules chooses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/policy/lower.h"
 #include "tests/unit/policy/make.h"
 #include "tests/unit/policy/packet.h"
 
@@ -20,7 +21,8 @@
 #define CHAINS 3
 #define MISS UINT32_MAX
 
-static void set_masked(struct dice *d, struct match *m, enum field f, const void *value, size_t bits)
+static void set_masked(struct dice *d, struct match *m, enum field f, const void *value,
+		       size_t bits)
 {
 	uint8_t mask[16] = { 0 };
 
@@ -120,8 +122,8 @@ static size_t random_actions(struct dice *d, uint32_t chain, struct action ret[3
 
 static struct rule *random_rule(struct dice *d, uint32_t position)
 {
-	static const uint16_t ethertypes[] = { ETHERTYPE_ALL, 0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8,
-					       0x88cc };
+	static const uint16_t ethertypes[] = { ETHERTYPE_ALL, 0x0800, 0x86dd, 0x0806,
+					       0x8100,	      0x88a8, 0x88cc };
 	uint32_t chain = (uint32_t)dice_below(d, CHAINS);
 	struct action actions[3];
 	struct match m = { 0 };
@@ -132,7 +134,8 @@ static struct rule *random_rule(struct dice *d, uint32_t position)
 		random_field(d, &m, (enum field)dice_below(d, FIELD_COUNT_));
 	/* Half of those that need a proto get one that may fit. */
 	if ((match_has(match_view(&m), FIELD_SPORT) || match_has(match_view(&m), FIELD_DPORT) ||
-	     match_has(match_view(&m), FIELD_SPORT_RANGE) || match_has(match_view(&m), FIELD_ICMP_TYPE) ||
+	     match_has(match_view(&m), FIELD_SPORT_RANGE) ||
+	     match_has(match_view(&m), FIELD_ICMP_TYPE) ||
 	     match_has(match_view(&m), FIELD_DPORT_RANGE)) &&
 	    dice_below(d, 4))
 		random_field(d, &m, FIELD_IP_PROTO);
@@ -148,16 +151,19 @@ static struct rule *random_rule(struct dice *d, uint32_t position)
 	return r;
 }
 
-/* True if compile takes the rule alone. */
-static bool accepted(struct rule *r, const struct block *b)
+/* True if compile takes the rule. */
+static bool accepted(const struct rule *r, const struct block *b, struct diags *d)
 {
-	_cleanup_(config_unrefp) struct config *c = make_config(b, NULL, 0);
-	_cleanup_(diags_freep) struct diags *d = diags_new("swd.yaml");
-	_cleanup_(state_freep) struct state *s = state_new();
-	struct compile_input in = { .config = c, .profile = PROFILE_WIDE };
+	struct action actions[LOWERED_MAX];
+	struct variant variants[VARIANTS_MAX];
+	size_t n, count;
 
-	assert_int_equal(state_add(c->wanted, object_ref(r), NULL), 0);
-	return compile(&in, d, s) == 0;
+	if (expand(r, b, d, variants, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (lower(r, b, &variants[i], TCA_CLS_FLAGS_SKIP_SW, d, actions, &count) < 0)
+			return false;
+	return true;
 }
 
 static const struct action *last_action(const struct action *list, size_t n)
@@ -165,7 +171,8 @@ static const struct action *last_action(const struct action *list, size_t n)
 	return &list[n - 1];
 }
 
-static uint32_t walk_rules(const struct state *wanted, const struct block *b, const struct packet *p)
+static uint32_t walk_rules(const struct state *wanted, const struct block *b,
+			   const struct packet *p)
 {
 	uint32_t chain = 0, hit = MISS;
 
@@ -211,8 +218,8 @@ static void report(const struct state *wanted, const struct state *filters, cons
 		const struct rule *r = state_at(wanted, KIND_RULE, i);
 
 		match_print(rule_match(r), text);
-		print_error("rule %u chain %u ethertype 0x%x tagging %s: %s\n", r->position, r->chain,
-			    r->ethertype, tagging_name((enum tagging)r->tagging), text);
+		print_error("rule %u chain %u ethertype 0x%x tagging %s: %s\n", r->position,
+			    r->chain, r->ethertype, tagging_name((enum tagging)r->tagging), text);
 	}
 	for (size_t i = 0; i < state_count(filters, KIND_FILTER); i++) {
 		const struct filter *f = state_at(filters, KIND_FILTER, i);
@@ -235,13 +242,14 @@ static void one_round(struct dice *d, struct tally *t)
 	struct block block = make_block;
 	_cleanup_(config_unrefp) struct config *c = NULL;
 	_cleanup_(state_freep) struct state *filters = NULL;
+	_cleanup_(diags_freep) struct diags *refused = diags_new("swd.yaml");
 
 	block.tagging = dice_below(d, 2) ? TAGGING_ANY : TAGGING_NONE;
 	c = make_config(&block, NULL, 0);
 	for (uint32_t n = 0; n < RULES;) {
 		struct rule *r = random_rule(d, n);
 
-		if (!accepted(r, &block)) {
+		if (!accepted(r, &block, refused)) {
 			t->refused++;
 			object_unref(r);
 			continue;
@@ -254,7 +262,8 @@ static void one_round(struct dice *d, struct tally *t)
 	t->filters += state_count(filters, KIND_FILTER);
 	for (size_t i = 0; i < PACKETS; i++) {
 		struct packet p = packet_random(d);
-		uint32_t wanted = walk_rules(c->wanted, &block, &p), got = walk_filters(filters, &p);
+		uint32_t wanted = walk_rules(c->wanted, &block, &p),
+			 got = walk_filters(filters, &p);
 
 		if (wanted != got)
 			report(c->wanted, filters, &p);
@@ -277,10 +286,11 @@ static void test_filters_decide_as_the_rules(void **state)
 
 	for (size_t i = 0; i < ROUNDS; i++)
 		one_round(&dice, &t);
-	print_message("%zu rules (%zu more refused), %zu filters, %zu packets: %zu hits (%zu tagged, "
-		      "%zu in chains), %zu misses\n",
-		      t.rules, t.refused, t.filters, t.hits + t.misses, t.hits, t.tagged_hits, t.chained,
-		      t.misses);
+	print_message(
+		"%zu rules (%zu more refused), %zu filters, %zu packets: %zu hits (%zu tagged, "
+		"%zu in chains), %zu misses\n",
+		t.rules, t.refused, t.filters, t.hits + t.misses, t.hits, t.tagged_hits, t.chained,
+		t.misses);
 	/* A test in which nothing meets anything would prove nothing. */
 	assert_true(t.hits > ROUNDS * 5 && t.misses > ROUNDS * 5);
 	assert_true(t.tagged_hits > ROUNDS * 3 && t.chained > ROUNDS);

@@ -86,8 +86,9 @@ static void test_nothing_changed(void **state)
 
 static void test_one_more_in_the_middle(void **state)
 {
-	const struct make_rule now[] = { abc[0], { .name = "x", .match = "dst=10.0.0.9" }, abc[1],
-					 abc[2] };
+	const struct make_rule now[] = {
+		abc[0], { .name = "x", .match = "dst=10.0.0.9" }, abc[1], abc[2]
+	};
 
 	expect_after(abc, 3, now, 4, "a/ip@64 x/ip@96 b/ip@128 c/ip@192 c/ipv6@256", false);
 	expect_after(abc, 3, now, 4, "a/ip@64 x/ip@96 b/ip@128 c/ip@192 c/ipv6@256", true);
@@ -103,7 +104,9 @@ static void test_one_less(void **state)
 /* Names that come from places: the content counts. */
 static void test_renamed(void **state)
 {
-	struct make_rule now[] = { { .name = "x", .match = "dst=10.0.0.9" }, abc[0], abc[1], abc[2] };
+	struct make_rule now[] = {
+		{ .name = "x", .match = "dst=10.0.0.9" }, abc[0], abc[1], abc[2]
+	};
 
 	now[1].name = "b";
 	now[2].name = "c";
@@ -124,7 +127,9 @@ static void test_changed_rules(void **state)
 {
 	struct make_rule now[] = { abc[0], abc[1], abc[2] };
 	const struct make_rule all[] = { { .name = "a", .ethertype = "all" } };
-	const struct make_rule all_pass[] = { { .name = "a", .ethertype = "all", .actions = "pass" } };
+	const struct make_rule all_pass[] = {
+		{ .name = "a", .ethertype = "all", .actions = "pass" }
+	};
 
 	now[1].match = "dst=10.0.0.77";
 	expect_after(abc, 3, now, 3, abc_layout, false);
@@ -142,7 +147,8 @@ static void test_changed_rules(void **state)
 static void test_avoid(void **state)
 {
 	_cleanup_(config_unrefp) struct config *c = make_config(&make_block, abc, 3);
-	_cleanup_(state_freep) struct state *old = make_filters(c, NULL), *foreign = NULL, *new = NULL;
+	_cleanup_(state_freep) struct state *old = make_filters(c, NULL), *foreign = NULL,
+					    *new = NULL;
 	_cleanup_(state_freep) struct state *healed = NULL;
 	_cleanup_(diags_freep) struct diags *d = diags_new("swd.yaml");
 	_cleanup_free_ struct pref_avoid *list = NULL;
@@ -220,9 +226,10 @@ static void test_said_prefs(void **state)
 	now[2].pref = 8;
 	wrong = make_config(&make_block, now, 3);
 	text = make_diags(wrong);
-	assert_string_equal(text, "swd.yaml:22:9: error: blocks.edge.rules[2].pref: rule c says pref 8, "
-				  "but rule a (line 20) before it already uses 7, and 1 filters must go "
-				  "between them\n");
+	assert_string_equal(text,
+			    "swd.yaml:22:9: error: blocks.edge.rules[2].pref: rule c says pref 8, "
+			    "but rule a (line 20) before it already uses 7, and 1 filters must go "
+			    "between them\n");
 }
 
 static void expect_error(struct compile_input *in, const char *text)
@@ -243,12 +250,14 @@ static void test_prefs_run_out(void **state)
 	struct compile_input in = { .config = c, .profile = { .pref_min = 1, .pref_max = 3 } };
 	struct make_rule now[] = { abc[0] };
 
-	expect_error(&in, "swd.yaml:12:3: error: block edge needs 4 prefs in chain 0, and there are 3");
+	expect_error(&in,
+		     "swd.yaml:12:3: error: block edge needs 4 prefs in chain 0, and there are 3");
 	now[0].pref = 9;
 	said = make_config(&make_block, now, 1);
 	in.config = said;
-	expect_error(&in, "swd.yaml:20:9: error: blocks.edge.rules[0].pref: rule a needs pref 9, and "
-			  "only 1 to 3 can be used here");
+	expect_error(&in,
+		     "swd.yaml:20:9: error: blocks.edge.rules[0].pref: rule a needs pref 9, and "
+		     "only 1 to 3 can be used here");
 }
 
 /* A full table still compiles: then what moves may land where something stood. */

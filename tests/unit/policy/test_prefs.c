@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * prefs_assign() does what prefs.h promises: prefs rise and stay in their range, fixed ones hold, and
- * nobody could keep more old ones. The last is proved against a search through all subsets, for tables
- * small enough; for large ones after each of many random edits.
+ * prefs_assign() does what prefs.h promises: prefs rise and stay in their range, fixed ones hold,
+ * and nobody could keep more old ones. The last is proved against a search through all subsets, for
+ * tables small enough; for large ones after each of many random edits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,8 +105,10 @@ static void test_keeps_as_many_as_possible(void **state)
 
 static void test_gaps(void **state)
 {
-	struct pref_slot fresh[3] = { 0 }, middle[3] = { { .before = 64 }, { 0 }, { .before = 128 } };
-	struct pref_slot front[2] = { { 0 }, { .before = 500 } }, behind[2] = { { .before = 7 }, { 0 } };
+	struct pref_slot fresh[3] = { 0 },
+			 middle[3] = { { .before = 64 }, { 0 }, { .before = 128 } };
+	struct pref_slot front[2] = { { 0 }, { .before = 500 } },
+			 behind[2] = { { .before = 7 }, { 0 } };
 	struct pref_slot one = { 0 };
 	size_t bad;
 
@@ -169,7 +171,8 @@ static void test_every_pref_there_is(void **state)
 	free(s);
 }
 
-/* A table that lives: rules come and go at random places, and few others move (a hundredth, as a rule). */
+/* A table that lives: rules come and go at random places, and few others move (a hundredth, as a
+ * rule). */
 static void test_edits(void **state)
 {
 	static struct pref_slot s[2048];
@@ -200,12 +203,9 @@ static void test_edits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keeps_as_many_as_possible),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_full_gap_moves_one),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_every_pref_there_is),
-		cmocka_unit_test(test_edits),
+		cmocka_unit_test(test_keeps_as_many_as_possible), cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_full_gap_moves_one),	  cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_every_pref_there_is),	  cmocka_unit_test(test_edits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
