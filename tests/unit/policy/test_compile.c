@@ -265,8 +265,8 @@ static void test_all_errors_at_once(void **state)
 	};
 
 	refuse(rules, 3,
-	       "swd.yaml:20:9: error: blocks.edge.rules[0].match: 'dport' needs 'proto: tcp', 'udp' "
-	       "or 'sctp'\n"
+	       "swd.yaml:20:9: error: blocks.edge.rules[0].match: 'dport' needs 'proto: tcp', "
+	       "'udp' or 'sctp'\n"
 	       "swd.yaml:22:9: error: blocks.edge.rules[2].match.tagging: the rule matches on a "
 	       "tag, and says 'tagging: any', which includes frames without one\n");
 }

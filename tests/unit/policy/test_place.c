@@ -11,6 +11,8 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "daemon/policy/same.h"
+#include "tests/unit/policy/dice.h"
 #include "tests/unit/policy/make.h"
 
 /* "a/ip@64 a/ipv6@128 b/ip@192": rule, protocol, pref; the shortcut is "-". */
@@ -278,6 +280,100 @@ static void test_full_table(void **state)
 	assert_layout(new, "c/ip@1 c/ipv6@2 a/ip@3 b/ip@4");
 }
 
+/* ---- random edits ---- */
+
+#define EDIT_RULES 24
+
+static void random_rule(struct dice *d, struct make_rule *r, size_t id)
+{
+	static const char *const matches[] = { "dst=10.0.0.%zu", "src=10.0.%zu.0/24",
+					       "proto=tcp dport=%zu", "vlan=%zu" };
+	static char names[EDIT_RULES * 4][16], texts[EDIT_RULES * 4][32];
+	size_t slot = id % ARRAY_SIZE(names);
+
+	snprintf(names[slot], sizeof(names[slot]), "r%zu", id);
+	snprintf(texts[slot], sizeof(texts[slot]), matches[dice_below(d, ARRAY_SIZE(matches))],
+		 1 + id % 200);
+	*r = (struct make_rule){ .name = names[slot], .match = texts[slot] };
+	if (!dice_below(d, 4))
+		r->actions = "pass";
+	if (!dice_below(d, 6))
+		r->offload = OFFLOAD_PREFERRED;
+}
+
+static const struct filter *at_pref(const struct state *s, uint16_t pref)
+{
+	for (size_t i = 0; i < state_count(s, KIND_FILTER); i++) {
+		const struct filter *f = state_at(s, KIND_FILTER, i);
+
+		if (f->pref == pref)
+			return f;
+	}
+	return NULL;
+}
+
+/* Where an old filter stands, only what the kernel can make of it in place may be put. */
+static size_t assert_no_collision(const struct state *old, const struct state *new)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < state_count(new, KIND_FILTER); i++) {
+		const struct filter *f = state_at(new, KIND_FILTER, i), *o = at_pref(old, f->pref);
+
+		if (i) {
+			const struct filter *before = state_at(new, KIND_FILTER, i - 1);
+
+			assert_true(before->rule->position <= f->rule->position);
+			assert_true(before->pref < f->pref);
+		}
+		if (!o)
+			continue;
+		assert_int_equal(o->protocol, f->protocol);
+		assert_true(memcmp(o->cookie, f->cookie, sizeof(o->cookie)) == 0 ||
+			    same_replaceable(o, f));
+		kept++;
+	}
+	return kept;
+}
+
+static void test_random_edits(void **state)
+{
+	struct dice dice = dice_new("edits");
+	struct make_rule rules[EDIT_RULES + 1];
+	struct state *old = NULL;
+	size_t n = 0, id = 0, kept = 0, filters = 0;
+
+	for (size_t round = 0; round < 400; round++) {
+		_cleanup_(config_unrefp) struct config *c = NULL;
+		struct state *new;
+		size_t at = dice_below(&dice, n + 1), what = dice_below(&dice, 4);
+
+		if (n < 8 || (what < 2 && n < EDIT_RULES)) {
+			memmove(rules + at + 1, rules + at, (n++ - at) * sizeof(*rules));
+			random_rule(&dice, &rules[at], id++);
+		} else if (what == 2 && at < n) {
+			memmove(rules + at, rules + at + 1, (--n - at) * sizeof(*rules));
+		} else if (at < n) { /* one moves */
+			struct make_rule moved = rules[at];
+			size_t to = dice_below(&dice, n);
+
+			memmove(rules + at, rules + at + 1, (n - at - 1) * sizeof(*rules));
+			memmove(rules + to + 1, rules + to, (n - 1 - to) * sizeof(*rules));
+			rules[to] = moved;
+		}
+		c = make_config(&make_block, rules, n);
+		new = make_filters(c, old);
+		if (old)
+			kept += assert_no_collision(old, new);
+		filters += state_count(new, KIND_FILTER);
+		state_free(old);
+		old = new;
+	}
+	state_free(old);
+	print_message("%zu filters in 400 edits, %zu stayed\n", filters, kept);
+	assert_true(kept * 100 > filters * 90);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_said_prefs),
 		cmocka_unit_test(test_prefs_run_out),
 		cmocka_unit_test(test_full_table),
+		cmocka_unit_test(test_random_edits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
