@@ -57,13 +57,13 @@ class Swd:
 
 
 def hosts():
-    """A host behind each leg, and one behind lan1 and lan2, each a namespace on the wire."""
+    """The wires, and a host behind each leg of the stick, in a namespace of its own."""
+    sh("for w in sim0w lan1w lan2w lan3w lan4w; do ip link set $w up; done")
     for leg, net in ((10, 1), (20, 2)):
         sh(f"ip netns add leg{leg}; ip link add link sim0w name leg{leg} type vlan id {leg};"
            f"ip link set leg{leg} netns leg{leg}; ip -n leg{leg} addr add 10.{net}.0.80/24 dev leg{leg};"
            f"ip -n leg{leg} link set leg{leg} address 02:00:00:00:00:{'80' if leg == 20 else '10'} up;"
            f"ip -n leg{leg} link set lo up; ip -n leg{leg} route add default via 10.{net}.0.1")
-    sh("ip link set sim0w up; for i in 1 2 3 4; do ip link set lan${i}w up; done")
 
 
 def traffic():
