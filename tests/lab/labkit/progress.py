@@ -50,7 +50,7 @@ class _Line:
 def run(title: str, command: list, log: Path, cwd=None, env=None, quiet=False):
     """Runs COMMAND, its output appended to LOG. Raises LabError with the log's end on failure."""
     line = _Line(title)
-    with open(log, "ab") as out:
+    with open(log, "ab", buffering=0) as out:
         out.write(("$ " + " ".join(map(str, command)) + "\n").encode())
         process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
