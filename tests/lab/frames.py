@@ -2,9 +2,9 @@
 """Frames for the lab's tests: built by hand, sent and received on raw sockets, and judged.
 
 Builders return bytes and compute every checksum here, by the definition in RFC 1071, so that
-nothing the kernel or swsim computes is compared with itself. `Wire` is a packet socket that gives back a
-frame as it was on the wire: the kernel keeps the outer VLAN tag beside the data, and we put it
-back. `bad_checksums` names what is wrong in a frame.
+nothing the kernel or swsim computes is compared with itself. `Wire` is a packet socket that gives
+back a frame as it was on the wire: the kernel keeps the outer VLAN tag beside the data, and we put
+it back. `bad_checksums` names what is wrong in a frame.
 """
 import ctypes
 import ipaddress

@@ -9,9 +9,8 @@ import time
 
 import pytest
 
-from frames import (ETH_P_8021AD, ETH_P_ARP, ETH_P_IP, ETH_P_IPV6, ICMP, ICMPV6, TCP, UDP, Wire,
-                    arp,
-                    bad_checksums, eth, icmp, icmpv6, ipv4, ipv6, mac, packet, tcp, udp, udp_frame)
+from frames import (ETH_P_8021AD, ETH_P_ARP, ETH_P_IP, ICMP, ICMPV6, TCP, UDP, Wire, arp,
+                    bad_checksums, eth, icmp, icmpv6, ipv4, packet, tcp, udp, udp_frame)
 from swsimlab import DST, OTHER, SRC, counters, filters, load, refused, rules, run, tc, unload
 
 LAB = {"variants": ["6.1", "6.12"], "mem": "512M", "timeout": 300}
@@ -327,8 +326,8 @@ def test_drop_trap_pass(wires):
 def test_hairpin(wires):
     """The router on a stick: in and out by one port."""
     tc("filter add dev sim0 ingress pref 1 protocol 802.1q flower skip_sw vlan_id 10 "
-       f"vlan_ethtype ip action vlan modify id 20 pipe {MACS} munge ip ttl dec pipe action csum ip4h pipe "
-       "action mirred egress redirect dev sim0")
+       f"vlan_ethtype ip action vlan modify id 20 pipe {MACS} munge ip ttl dec pipe "
+       "action csum ip4h pipe action mirred egress redirect dev sim0")
     wires["in"].send(v4(vlans=[10]))
     assert wires["in"].drain() == [routed(data4, [20])]
 

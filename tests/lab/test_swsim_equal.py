@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """swsim decides as the kernel does: the same random rules, once skip_sw at one port and once
-skip_hw at another, and the same random frames to both. What comes out must be equal byte for byte and in
-order, and each rule must have counted the same number of packets.
+skip_hw at another, and the same random frames to both. What comes out must be equal byte for byte
+and in order, and each rule must have counted the same number of packets.
 
 Each rule marks what it redirects with a tag of its own, and each chain ends with a rule for all, so
 that what comes out names the rule that was found.

@@ -38,7 +38,8 @@ def neutral(switch):
     for name, value in DEFAULTS.items():
         for instance in ("sim0", "dsa0"):
             knob(instance, name, value)
-    tc("filter del dev sim0 ingress", "filter del dev sim1 ingress", force=True)
+    tc("qdisc del dev sim0 clsact", "qdisc add dev sim0 clsact", force=True)
+    assert not rules("sim0")
 
 
 def udp_in(netns):
@@ -137,7 +138,10 @@ def test_deny_equal_key():
     knob("sim0", "deny_equal_key", "1")
     tc(add(1), add(2))  # the same actions
     assert "this key and other actions" in refused(add(3, act="action trap"))
-    tc(add("1 handle 1", act="action trap", verb="replace"))
+    # nor may the first be changed while the second has the old actions
+    assert "this key" in refused(add("1 handle 1", act="action trap", verb="replace"))
+    tc("filter del dev sim0 ingress pref 2",
+       add("1 handle 1", act="action trap", verb="replace"))
 
 
 def test_fail_next():
@@ -194,7 +198,7 @@ def test_shared_block(one, count):
            "filter add block 7 pref 2 protocol all matchall skip_sw action trap")
         shown = json.loads(run("tc", "-j", "filter", "show", "block", "7").stdout)
         assert [f["options"]["in_hw_count"] for f in shown
-                if "in_hw_count" in f.get("options", {})] == [count] * 2
+                if "in_hw_count" in f.get("options", {})] == [count]  # matchall tells none
         with Wire("sim0w") as wire0, Wire("sim1w") as wire1:
             wire0.send(FRAME)
             wire1.send(FRAME, FRAME)
@@ -219,6 +223,7 @@ def test_hw_tc_offload():
     tc(add())
     assert run("ethtool", "-K", "sim0", "hw-tc-offload", "off", check=False).returncode
     tc("filter del dev sim0 ingress")
+    run("ethtool", "-K", "sim0", "hw-tc-offload", "on")  # or "off" stays wanted, unfulfilled
     run("ethtool", "-K", "sim0", "hw-tc-offload", "off")
     refused(add())
     run("ethtool", "-K", "sim0", "hw-tc-offload", "on")
