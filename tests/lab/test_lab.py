@@ -266,8 +266,13 @@ def test_cache_holds_only_what_was_finished_and_keeps_what_is_used(tmp_path, mon
     with pytest.raises(KeyboardInterrupt):
         cache.get("kernel", "k", "1", broken)
     assert list((tmp_path / "kernel").iterdir()) == []
+    killed, other = tmp_path / "kernel/tmp.k-9.1", tmp_path / "kernel/tmp.k-b-9.1"
+    killed.mkdir()
+    other.mkdir()           # of the name k-b, and so not ours
     first = cache.get("kernel", "k", "1", lambda work: (work / "whole").touch())
     assert [p.name for p in first.iterdir()] == ["whole"]
+    assert not killed.exists()
+    assert other.exists()
     assert cache.get("kernel", "k", "1", broken) == first
     with cache.in_use(first):
         time.sleep(0.02)

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -69,10 +70,12 @@ def get(kind: str, name: str, key: str, make, waiting=None) -> Path:
         if entry.is_dir():
             return entry
         entry.parent.mkdir(exist_ok=True)
-        # What a killed build left behind: we hold its lock.
-        for left in entry.parent.glob(f"tmp.{name}-*"):
-            shutil.rmtree(left, ignore_errors=True)
-        work = entry.parent / f"tmp.{name}-{key}"
+        # What a killed build left behind: we hold its lock. A compiler of that build may still be
+        # at work, so ours has another name.
+        for left in entry.parent.iterdir():
+            if re.fullmatch(rf"tmp\.{re.escape(name)}-[0-9a-z]+\.\d+", left.name):
+                shutil.rmtree(left, ignore_errors=True)
+        work = entry.parent / f"tmp.{name}-{key}.{os.getpid()}"
         try:
             work.mkdir()
             make(work)
