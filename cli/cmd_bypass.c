@@ -21,9 +21,7 @@ static void print_on(const struct cJSON *b)
 	printf(", %s; %s, %s", json_text(b, "evidence"),
 	       text_count(json_u64(b, "rules"), "rule", rules),
 	       text_count(filters, "filter", count));
-	if (streq(json_text(b, "strategy"), "shortcut"))
-		printf(", %s in hardware\n", json_digits(b, "in_hw"));
-	else if (in_hw >= filters)
+	if (in_hw >= filters)
 		printf(", all in hardware\n");
 	else
 		printf(", %s in hardware\n", json_digits(b, "in_hw"));
@@ -43,20 +41,25 @@ static void print_culprits(const struct cJSON *b)
 	const struct cJSON *list = json_get(b, "culprits");
 	uint64_t all = json_u64(b, "culprit_count");
 
-	for (const struct cJSON *c = json_first(list); c; c = json_next(c)) {
+	for (const struct cJSON *c = json_first(list); c; c = json_next(c))
 		printf("  breaks it: %s\n", json_text(c, "text"));
+	if (all > json_count(list))
+		printf("  and %llu others\n", (unsigned long long)all - json_count(list));
+}
+
+static void print_mends(const struct cJSON *b)
+{
+	for (const struct cJSON *c = json_first(json_get(b, "culprits")); c; c = json_next(c)) {
 		if (json_text(c, "mend")[0])
 			printf("  mend: %s\n", json_text(c, "mend"));
 	}
-	if (all > json_count(list))
-		printf("  and %llu others\n", (unsigned long long)all - json_count(list));
 }
 
 static void print_not_on(const struct cJSON *p, const struct cJSON *b)
 {
 	bool off = streq(json_text(b, "state"), "off");
 
-	if (off && json_text(b, "evidence")[0])
+	if (off && !streq(json_text(b, "evidence"), "nothing"))
 		printf(", %s", json_text(b, "evidence"));
 	printf("\n");
 	if (streq(json_text(b, "wanted"), "off"))
@@ -66,6 +69,7 @@ static void print_not_on(const struct cJSON *p, const struct cJSON *b)
 	print_culprits(b);
 	printf("  cost: %s filters walked for each packet that reaches the CPU%s\n",
 	       json_digits(b, "cost"), off ? "" : ", if it is off");
+	print_mends(b);
 }
 
 static void print_block(const struct cJSON *p, const struct cJSON *b)

@@ -77,12 +77,12 @@ static int status_text(const struct cli *cli, const struct cJSON *p)
 		printf("%s in hardware", json_digits(p, "in_hw"));
 	and_some(p, "missing", ", ", " missing");
 	and_some(p, "foreign_filters", "; ", " foreign");
-	printf("\n%s repairs since start\n", json_digits(p, "repairs"));
+	printf("\nrepairs since start: %s\n", json_digits(p, "repairs"));
 	if (json_first(json_get(p, "alerts")))
 		printf("\n");
 	for (const struct cJSON *a = json_first(json_get(p, "alerts")); a; a = json_next(a))
-		printf("! %s, %s: %s (since %s)\n", json_text(a, "id"), json_text(a, "about"),
-		       json_text(a, "text"), text_time(json_u64(a, "since_ms"), at));
+		printf("! %s, %s, since %s: %s\n", json_text(a, "id"), json_text(a, "about"),
+		       text_time(json_u64(a, "since_ms"), at), json_text(a, "text"));
 	return CLI_DONE;
 }
 

@@ -233,6 +233,8 @@ void text_error(const char *error, const struct cJSON *parameters)
 		cli_complain("wrong parameter '%s'", json_text(parameters, "parameter"));
 	else if (streq(name, "ExpectedMore"))
 		cli_complain("the answer comes in pieces: use --more");
+	else if (streq(name, "Stopping"))
+		cli_complain("the daemon is stopping");
 	else if (text[0])
 		cli_complain("%s: %s", name, text);
 	else

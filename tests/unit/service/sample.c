@@ -187,6 +187,7 @@ static void put_about(struct snapshot *s)
 	s->alerts = calloc(1, sizeof(*s->alerts));
 	assert_non_null(s->alerts);
 	s->alert_count = 1;
+	s->alerts[0].since_ns = 1700000000000000000ULL;
 	strcpy(s->alerts[0].id, "bypass-off");
 	strcpy(s->alerts[0].about, "block edge");
 	strcpy(s->alerts[0].text, "software classifies again");
