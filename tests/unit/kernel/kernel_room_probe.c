@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "config/base/jsonw.h"
 #include "daemon/kernel/cookie.h"
@@ -209,10 +210,15 @@ static void read_events(struct kernel *k, int quiet_ms, uint64_t *last)
 	}
 }
 
-static int cmd_events(struct kernel *k, const char *command)
+static int cmd_events(struct kernel *k, const char *command, int rcvbuf)
 {
 	uint64_t start, last = 0;
+	int fds[KERNEL_EVENT_FDS];
 
+	kernel_event_fds(k, fds);
+	/* A buffer that a few events fill: what comes then is lost, and must be said to be. */
+	if (rcvbuf > 0)
+		setsockopt(fds[0], SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
 	read_events(k, 50, &last);
 	printf("--\n");
 	fflush(stdout);
@@ -290,6 +296,39 @@ static int cmd_port(struct kernel *k, const char *dev, int up, uint32_t mtu, int
 	return one(k, KERNEL_CHANGE, p, NULL);
 }
 
+/* One filter in words, "\n" written as ";". */
+static int cmd_add(struct kernel *k, char *words)
+{
+	_cleanup_object_ struct filter *f = NULL;
+	struct kernel_request r;
+
+	for (char *s = words; *s; s++)
+		if (*s == ';')
+			*s = '\n';
+	f = filter_text_parse(words);
+	if (!f)
+		return 2;
+	r = (struct kernel_request){ .op = KERNEL_ADD, .wanted = &f->obj };
+	check(kernel_execute(k, &r, 1) == 0, "execute", words, EIO);
+	printf("{\"outcome\": %d, \"error\": %d, \"words\": \"%s\"}\n", r.outcome, r.error,
+	       r.words ? r.words : "");
+	if (r.echo)
+		print_json(r.echo);
+	kernel_request_clear(&r);
+	return 0;
+}
+
+static int cmd_bypass(struct kernel *k, uint32_t block)
+{
+	struct bypass_reading b = { 0 };
+	int r = kernel_read_bypass(k, block, &b);
+
+	printf("{\"result\": %d, \"block\": %u, \"members\": %u, \"filters\": %u, \"sw\": %u, "
+	       "\"dead\": %u, \"bypassed\": %u}\n",
+	       r, b.block, b.members, b.filters, b.filters_sw, b.filters_dead, b.bypassed);
+	return 0;
+}
+
 /* A VLAN and its address in one execute: the second needs the number the first one gets. */
 static int cmd_leg(struct kernel *k, const char *link, const char *name, uint16_t id)
 {
@@ -347,7 +386,7 @@ int main(int argc, char **argv)
 	else if (streq(cmd, "remove") && samples)
 		r = cmd_remove(k, arg(argv, argc, 2));
 	else if (streq(cmd, "events"))
-		r = cmd_events(k, a);
+		r = cmd_events(k, a, (int)arg(argv, argc, 3));
 	else if (streq(cmd, "latency"))
 		r = cmd_latency(k, arg(argv, argc, 2));
 	else if (streq(cmd, "bind"))
@@ -357,6 +396,10 @@ int main(int argc, char **argv)
 	else if (streq(cmd, "port"))
 		r = cmd_port(k, a, (int)arg(argv, argc, 3), arg(argv, argc, 4),
 			     argc > 5 ? atoi(argv[5]) : -1);
+	else if (streq(cmd, "add") && argc > 2)
+		r = cmd_add(k, argv[2]);
+	else if (streq(cmd, "bypass"))
+		r = cmd_bypass(k, arg(argv, argc, 2));
 	else if (streq(cmd, "leg") && argc > 4)
 		r = cmd_leg(k, a, argv[3], (uint16_t)arg(argv, argc, 4));
 	else
