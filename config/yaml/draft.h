@@ -191,7 +191,8 @@ struct origin action_at(const struct draft_actions *a, size_t i);
 
 static inline struct match_view draft_match_view(const struct draft_match *m)
 {
-	return (struct match_view){ m->bytes, m->size };
+	/* A match that could not be read has no bytes, and is as good as an empty one. */
+	return (struct match_view){ m->bytes ? m->bytes : (const uint8_t *)"", m->size };
 }
 
 /* What a rule comes to with its block's defaults. */

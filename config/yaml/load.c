@@ -35,14 +35,15 @@ static int read_draft(struct arena *arena, struct diags *d, const struct node *t
 		      struct draft_root *root)
 {
 	struct reader r = { .arena = arena, .diags = d };
-	int err;
+	int err, checked;
 
 	if (other_version(&r, tree))
 		return -EINVAL;
 	err = walk_section(&r, &schema_root, tree, root);
 	if (err == -ENOMEM)
 		return err;
-	return check_all(root, arena, d);
+	checked = check_all(root, arena, d);
+	return checked < 0 ? checked : err;
 }
 
 int config_load(const char *text, size_t size, struct diags *d, struct config **ret)

@@ -113,6 +113,7 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 	struct action list[ACTIONS_MAX], *copy;
 	size_t count = 0, i = 0;
 	bool bad = false;
+	int err;
 
 	ret->node = n;
 	if (n->kind == NODE_LIST && n->count == 0) {
@@ -124,15 +125,21 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 		return -EINVAL;
 	}
 	if (n->kind != NODE_LIST) {
-		bad = read_action(r, n, &list[0]) < 0;
+		err = read_action(r, n, &list[0]);
+		if (err == -ENOMEM)
+			return err;
+		bad = err < 0;
 		count = 1;
 	}
 	for (const struct node *item = n->kind == NODE_LIST ? n->first : NULL; item;
 	     item = item->next) {
 		size_t before = walk_enter_index(r, i++);
 
-		bad |= read_action(r, item, &list[count++]) < 0;
+		err = read_action(r, item, &list[count++]);
 		walk_leave(r, before);
+		if (err == -ENOMEM)
+			return err;
+		bad |= err < 0;
 	}
 	if (bad)
 		return -EINVAL;

@@ -98,6 +98,24 @@ static void test_editor_schema(void **state)
 	assert_true(streq(committed, made));
 }
 
+/* What the model knows, people can write: no field and no action is left out. */
+static void test_editor_schema_is_whole(void **state)
+{
+	_cleanup_free_ char *made = NULL;
+	char quoted[64];
+	const char *name;
+
+	assert_int_equal(json_schema(&made), 0);
+	for (size_t i = 0; (name = field_name_at(i)); i++) {
+		snprintf(quoted, sizeof(quoted), "\"%s\": {", name);
+		assert_non_null(strstr(made, quoted));
+	}
+	for (size_t i = 0; (name = action_name_at(i)); i++) {
+		snprintf(quoted, sizeof(quoted), "\"%s\"", name);
+		assert_non_null(strstr(made, quoted));
+	}
+}
+
 static const char *const fruit[] = { "apple", "pref", "src", "dst-mac", "offload" };
 
 static const char *fruit_at(size_t i, void *data)
@@ -144,6 +162,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_daemon_defaults),
 		cmocka_unit_test(test_editor_schema),
+		cmocka_unit_test(test_editor_schema_is_whole),
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_names),
 	};
