@@ -185,14 +185,24 @@ static bool depends(const struct plan *p, size_t first, size_t i)
 	return false;
 }
 
+/*
+ * A batch goes out whole. So nothing is removed in the batch that adds what is to stand in its place: the
+ * old filter goes only when the new one was taken.
+ */
 static size_t batch_end(const struct plan *p, size_t first)
 {
-	size_t i = first + 1;
+	bool puts = false;
+	size_t i = first;
 
-	while (i < p->count && i - first < BATCH_MOST &&
-	       step_object(&p->steps[i])->kind == step_object(&p->steps[first])->kind &&
-	       !depends(p, first, i))
+	while (i < p->count && i - first < BATCH_MOST) {
+		const struct step *s = &p->steps[i];
+
+		if (step_object(s)->kind != step_object(&p->steps[first])->kind ||
+		    depends(p, first, i) || (puts && s->op == KERNEL_REMOVE))
+			break;
+		puts |= s->op != KERNEL_REMOVE;
 		i++;
+	}
 	return i;
 }
 

@@ -279,6 +279,20 @@ void fake_add_filter(uint32_t block, uint16_t pref, const char *dst, uint32_t fl
 	emit(KERNEL_EVENT_NEW, f, false);
 }
 
+void fake_add_object(struct filter *f)
+{
+	put(f);
+	emit(KERNEL_EVENT_NEW, f, false);
+}
+
+void fake_del_handle(uint32_t block, uint16_t pref, uint32_t handle)
+{
+	for (size_t i = fake_filters(block); i-- > 0;)
+		if (fake_filter(block, i)->pref == pref &&
+		    fake_filter(block, i)->handle == handle)
+			fake_del_filter(block, i);
+}
+
 void fake_del_filter(uint32_t block, size_t i)
 {
 	const struct filter *f = fake_filter(block, i);

@@ -39,6 +39,8 @@ void fake_add_qdisc(const char *dev, const char *type, uint32_t ingress_block);
 void fake_del_qdisc(const char *dev);
 /* A filter without a mark: flower on an IPv4 destination, or matchall for NULL. */
 void fake_add_filter(uint32_t block, uint16_t pref, const char *dst, uint32_t flags);
+void fake_add_object(struct filter *f); /* takes it over */
+void fake_del_handle(uint32_t block, uint16_t pref, uint32_t handle);
 /* Deletes the i-th filter of a block, or all of its pref with one event. */
 void fake_del_filter(uint32_t block, size_t i);
 void fake_del_pref(uint32_t block, uint16_t pref);

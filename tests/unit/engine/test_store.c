@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The store: what it keeps, and that a store which fails stops an apply before the kernel hears of it. */
+#include "../check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "config/base/netaddr.h"
+#include "daemon/engine/store.h"
+#include "files.h"
+#include "rig.h"
+
+static char dir[64];
+
+static int setup(void **state)
+{
+	strcpy(dir, "/tmp/swd-store-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+static struct store *open_ok(const char *place)
+{
+	char words[STORE_WORDS];
+	struct store *s = NULL;
+
+	assert_int_equal(store_open(dir, place, &s, words), 0);
+	return s;
+}
+
+static void sql(const char *text)
+{
+	char path[96];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/swd.db", dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static size_t aside_count(void)
+{
+	char pattern[96];
+	glob_t g;
+	size_t n;
+
+	snprintf(pattern, sizeof(pattern), "%s/swd.db.corrupt-*", dir);
+	n = glob(pattern, 0, NULL, &g) == 0 ? g.gl_pathc : 0;
+	globfree(&g);
+	return n;
+}
+
+static void generations_are_kept(void **state)
+{
+	struct store *s = open_ok("here");
+	struct generation g = { 0 };
+	uint64_t id = 0, bad = 0;
+
+	assert_int_equal(store_committed(s, &g), -ENOENT);
+	assert_int_equal(store_try(s, "one\0two", 7, "me", 0, &id), 0);
+	assert_int_equal(store_committed(s, &g), -ENOENT); /* trying is not committed */
+	assert_int_equal(store_end(s, id, APPLY_DONE, NULL, 50), 0);
+	assert_int_equal(store_try(s, "three", 5, "me", 0, &bad), 0);
+	assert_int_equal(store_end(s, bad, APPLY_REVERTED, "no", 50), 0);
+	store_close(s);
+	s = open_ok("here");
+	assert_int_equal(store_committed(s, &g), 0);
+	assert_int_equal(g.id, id);
+	assert_int_equal(g.size, 7);
+	assert_memory_equal(g.text, "one\0two", 7);
+	generation_clear(&g);
+	/* The committed one outlives any number of failures. */
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(store_try(s, "x", 1, "me", 0, &bad), 0);
+		assert_int_equal(store_end(s, bad, APPLY_REVERTED, NULL, 3), 0);
+	}
+	assert_int_equal(store_committed(s, &g), 0);
+	assert_int_equal(g.id, id);
+	generation_clear(&g);
+	store_close(s);
+}
+
+static struct object *an_address(const char *text)
+{
+	struct address *a = object_new(KIND_ADDRESS, sizeof(*a));
+	int family = 0;
+
+	ip_prefix_parse(text, &family, a->addr, &a->prefix_len);
+	a->family = (uint8_t)family;
+	COPY_NAME(a->dev, "lan1.5");
+	return &a->obj;
+}
+
+static void ownership_lasts_a_boot(void **state)
+{
+	struct store *s = open_ok("boot 1");
+	struct qdisc *q = object_new(KIND_QDISC, sizeof(*q));
+	struct vlan *v = object_new(KIND_VLAN, sizeof(*v));
+	const struct object *list[4];
+	struct state *back = state_new();
+
+	COPY_NAME(q->dev, "lan1.5");
+	COPY_NAME(q->type, "clsact");
+	q->ingress_block = 4000000000;
+	COPY_NAME(v->name, "lan1.5");
+	COPY_NAME(v->link, "lan1");
+	v->id = 5;
+	v->protocol = 0x88a8;
+	list[0] = &q->obj;
+	list[1] = &v->obj;
+	list[2] = an_address("192.0.2.1/31");
+	list[3] = an_address("2001:db8::1/64");
+	assert_int_equal(store_own(s, list, 4), 0);
+	assert_int_equal(store_own(s, list, 4), 0); /* twice is once */
+	store_close(s);
+	s = open_ok("boot 1");
+	assert_int_equal(store_owned(s, back), 0);
+	assert_int_equal(state_count(back, KIND_ADDRESS), 2);
+	assert_non_null(state_find(back, list[3]));
+	assert_int_equal(((const struct qdisc *)state_find(back, q))->ingress_block, 4000000000);
+	assert_int_equal(state_vlan(back, "lan1.5")->protocol, 0x88a8);
+	assert_int_equal(store_disown(s, list, 1), 0);
+	store_close(s);
+	state_free(back);
+	back = state_new();
+	s = open_ok("boot 1");
+	assert_int_equal(store_owned(s, back), 0);
+	assert_int_equal(state_count(back, KIND_QDISC), 0);
+	assert_int_equal(state_count(back, KIND_VLAN), 1);
+	store_close(s);
+	state_free(back);
+	back = state_new();
+	s = open_ok("boot 2");
+	assert_int_equal(store_owned(s, back), 0);
+	assert_int_equal(state_count(back, KIND_VLAN), 0);
+	store_close(s);
+	state_free(back);
+	for (size_t i = 0; i < 4; i++)
+		object_unref((void *)list[i]);
+}
+
+static void corrupt_file_is_moved_aside_once(void **state)
+{
+	char path[96], words[STORE_WORDS], junk[8192];
+	struct store *s;
+	uint64_t id;
+	int fd;
+
+	store_close(open_ok("here"));
+	snprintf(path, sizeof(path), "%s/swd.db", dir);
+	memset(junk, 0x5a, sizeof(junk));
+	fd = open(path, O_WRONLY);
+	assert_int_equal(pwrite(fd, junk, sizeof(junk), 0), sizeof(junk));
+	close(fd);
+	assert_int_equal(store_open(dir, "here", &s, words), 0);
+	assert_true(store_rebuilt(s));
+	assert_non_null(strstr(words, "corrupt"));
+	assert_int_equal(store_try(s, "x", 1, "me", 0, &id), 0);
+	store_close(s);
+	assert_int_equal(aside_count(), 1);
+	s = open_ok("here");
+	assert_false(store_rebuilt(s));
+	store_close(s);
+	assert_int_equal(aside_count(), 1);
+}
+
+static void damage_inside_is_found(void **state)
+{
+	char path[96], words[STORE_WORDS], *big = malloc(200000), junk[2048];
+	struct store *s = open_ok("here");
+	struct stat st;
+	uint64_t id;
+	int fd;
+
+	memset(big, 'x', 200000);
+	assert_int_equal(store_try(s, big, 200000, "me", 0, &id), 0);
+	assert_int_equal(store_end(s, id, APPLY_DONE, NULL, 50), 0);
+	store_close(s);
+	free(big);
+	snprintf(path, sizeof(path), "%s/swd.db", dir);
+	memset(junk, 0xff, sizeof(junk));
+	fd = open(path, O_WRONLY);
+	fstat(fd, &st);
+	/* Page 2: a table's root. */
+	assert_int_equal(pwrite(fd, junk, sizeof(junk), 4096), sizeof(junk));
+	close(fd);
+	assert_int_equal(store_open(dir, "here", &s, words), 0);
+	assert_true(store_rebuilt(s));
+	store_close(s);
+}
+
+static void newer_schema_is_left_alone(void **state)
+{
+	char words[STORE_WORDS];
+	struct store *s = NULL;
+
+	store_close(open_ok("here"));
+	sql("PRAGMA user_version = 2");
+	assert_int_equal(store_open(dir, "here", &s, words), -EPROTO);
+	assert_non_null(strstr(words, "newer"));
+	assert_int_equal(aside_count(), 0);
+	sql("PRAGMA user_version = 1");
+	store_close(open_ok("here"));
+}
+
+/* A disk that takes no more, by the limit on file sizes. */
+static void full_disk_refuses_before_the_kernel(void **state)
+{
+	struct rlimit was, none;
+	struct rig r;
+	struct job *job;
+
+	rig_begin(&r, BYPASS_ABILITY_READBACK);
+	rig_write(&r, FILE_ONE);
+	rig_start(&r);
+	rig_settle(&r);
+	rig_write(&r, FILE_TWO);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	none = was;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_FSIZE, &none);
+	job = rig_reload(&r);
+	setrlimit(RLIMIT_FSIZE, &was);
+	assert_true(job->result < 0);
+	assert_int_equal(job->outcome, APPLY_REFUSED);
+	assert_int_equal(fake.requests, 0);
+	assert_non_null(rig_alert(&r, "store"));
+	assert_non_null(strstr(diags_at(job->diags, 0)->text, "store"));
+	job_free(job);
+	/* What is in force is kept meanwhile, and the next apply is fine. */
+	fake_del_filter(10, 0);
+	rig_settle(&r);
+	assert_int_equal(fake.requests, 1);
+	assert_true(rig_reload_ok(&r) > 10);
+	assert_null(rig_alert(&r, "store"));
+	rig_end(&r);
+}
+
+static void no_store_at_all_refuses_and_keeps(void **state)
+{
+	char path[128];
+	struct rig r;
+	struct job *job;
+
+	rig_begin(&r, BYPASS_ABILITY_READBACK);
+	rig_write(&r, FILE_ONE);
+	/* A folder in the file's place can't be opened, and is nothing to move aside. */
+	snprintf(path, sizeof(path), "%s/swd.db", r.state);
+	mkdir(path, 0700);
+	rig_start(&r);
+	rig_settle(&r);
+	assert_int_equal(fake.requests, 0);
+	assert_non_null(rig_alert(&r, "store"));
+	job = rig_reload(&r);
+	assert_int_equal(job->outcome, APPLY_REFUSED);
+	assert_int_equal(fake.requests, 0);
+	job_free(job);
+	rig_end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(generations_are_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(ownership_lasts_a_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(corrupt_file_is_moved_aside_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(damage_inside_is_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(newer_schema_is_left_alone, setup, teardown),
+		cmocka_unit_test(full_disk_refuses_before_the_kernel),
+		cmocka_unit_test(no_store_at_all_refuses_and_keeps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
