@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a long command quietly: its whole output goes to a log, a line tells how far it is, and only
 when it fails the log's end is shown."""
+import ctypes
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -47,13 +49,23 @@ class _Line:
         say(f"{self.title}: {how}{count}, {self.seconds():.0f} s")
 
 
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_lab():
+    """make ends its compilers by itself when it is asked to."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 def run(title: str, command: list, log: Path, cwd=None, env=None, quiet=False):
     """Runs COMMAND, its output appended to LOG. Raises LabError with the log's end on failure."""
     line = _Line(title)
     with open(log, "ab", buffering=0) as out:
         out.write(("$ " + " ".join(map(str, command)) + "\n").encode())
         process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   preexec_fn=_die_with_lab)
         try:
             for text in process.stdout:
                 out.write(text)
