@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests of the kernel's bypass share: tc in batches, filters as tc lists them, and packets.
+"""What the tests of the bypass share: tc in batches, filters as tc lists them, and packets.
 
 test_bypass_kernel.py and test_bypass_stress.py stand on this. tc is the judge of what filters there
 are; tcbypass.py tells what the kernel's family says of them; frames and the counters of the qdisc
