@@ -17,10 +17,11 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from labkit import cache, kernel, reports       # noqa: E402
+from labkit import cache, kernel, reports, testfile     # noqa: E402
+from labkit.paths import LabError                       # noqa: E402
 
+LAB = {"host": True, "builds": ["6.1"], "timeout": 900}
 LAB_KERNEL = "6.1"
-LAB = {"host": True, "builds": [LAB_KERNEL], "timeout": 600}
 
 PROGRAM = str(HERE / "lab")
 REPORTED, TIMED_OUT, USAGE, FAILED = 99, 124, 2, 97
@@ -296,3 +297,15 @@ def test_one_builder_at_a_time(tmp_path, monkeypatch):
     for thread in threads:
         thread.join()
     assert len(made) == 1
+
+
+def test_what_a_test_file_asks_for(tmp_path):
+    path = tmp_path / "test_x.py"
+    path.write_text('LAB = {"variants": ["6.1", "6.1-smp"], "all_variants": ["6.1-debug"]}')
+    assert testfile.read(path).boots(False) == ["6.1"]
+    assert testfile.read(path).boots(True) == ["6.1", "6.1-smp", "6.1-debug"]
+    for wrong in ('LAB = {"variants": ["5.10"]}', 'LAB = {}', 'LAB = {"variant": ["6.1"]}', "",
+                  'LAB = {"host": True, "variants": ["6.1"]}', "X = 1; LAB = {'mem': X}"):
+        path.write_text(wrong)
+        with pytest.raises(LabError):
+            testfile.read(path)

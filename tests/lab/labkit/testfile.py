@@ -50,7 +50,10 @@ def read(path: Path) -> TestFile:
     for node in ast.parse(path.read_text()).body:
         if (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
                 and node.targets[0].id == "LAB"):
-            said = ast.literal_eval(node.value)
+            try:
+                said = ast.literal_eval(node.value)
+            except ValueError as error:
+                raise LabError(f"{path.name}: LAB is no literal: {error}") from error
     if said is None:
         raise LabError(f"{path.name}: has no LAB = {{...}}")
     for key, value in said.items():
