@@ -102,7 +102,7 @@ int cmd_main(int argc, char **argv)
 	struct cli cli = { .socket = "/run/swd/swd.sock", .width = terminal_width() };
 	int option, code;
 
-	signal(SIGPIPE, SIG_DFL); /* sw-cli rules | head */
+	signal(SIGPIPE, SIG_DFL);	/* sw-cli rules | head */
 	argv[0] = (char[]){ "sw-cli" }; /* for getopt's messages */
 	while ((option = getopt_long(argc, argv, "js:hV", options, NULL)) != -1) {
 		switch (option) {

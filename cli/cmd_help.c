@@ -16,8 +16,8 @@ void help_usage(FILE *to)
 		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
 		fprintf(to, "  %-20s  %s\n", head, c->help);
 	}
-	fputs("\nFILE may be - for standard input. Exit codes: 0 done, 1 refused or failed, 2 usage,\n"
-	      "3 daemon not reachable, 10 (plan) there is something to do. See sw-cli(8).\n",
+	fputs("\nFILE may be - for standard input. See sw-cli(8).\nExit codes: 0 done, 1 refused or "
+	      "failed, 2 usage, 3 daemon not reachable,\n10 (plan) there is something to do.\n",
 	      to);
 }
 
@@ -57,11 +57,21 @@ static void print_pattern(enum cmd_argument argument)
 	printf(")\n");
 }
 
+static void print_commands(void)
+{
+	printf("\t\tCOMPREPLY=($(compgen -W '");
+	for (size_t i = 0; cmd_at(i); i++) {
+		if (!cmd_at(i)->hidden)
+			printf("%s%s", i ? " " : "", cmd_at(i)->name);
+	}
+	printf("' -- \"$word\"))\n\t\t;;\n");
+}
+
 int cmd_completion(const struct cli *cli, int argc, char **argv)
 {
 	printf("# bash completion for sw-cli; made by 'sw-cli completion'\n"
 	       "_sw_cli()\n{\n"
-	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} command= i\n"
+	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} command= words= i\n"
 	       "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	       "\t\tcase ${COMP_WORDS[i]} in\n"
 	       "\t\t-s|--socket) ((i++)) ;;\n"
@@ -70,30 +80,23 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	       "\t\tesac\n\tdone\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tif [[ $word == -* ]]; then\n"
-	       "\t\tCOMPREPLY=($(compgen -W '--json --more --socket --help --version' -- \"$word\"))\n"
+	       "\t\twords='--json --more --socket --help --version'\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	       "\t\treturn\n\tfi\n"
 	       "\tcase $command in\n"
-	       "\t'')\n\t\tCOMPREPLY=($(compgen -W '");
-	for (size_t i = 0; cmd_at(i); i++) {
-		if (!cmd_at(i)->hidden)
-			printf("%s%s", i ? " " : "", cmd_at(i)->name);
-	}
-	printf("' -- \"$word\"))\n\t\t;;\n");
+	       "\t'')\n");
+	print_commands();
 	print_pattern(CMD_BLOCK);
-	printf("\t\tCOMPREPLY=($(compgen -W \"$(sw-cli blocks 2>/dev/null | awk 'NR > 1 {print $1}')\""
-	       " -- \"$word\"))\n\t\t;;\n");
+	printf("\t\twords=$(sw-cli blocks 2>/dev/null | awk 'NR > 1 {print $1}')\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_FILE);
 	printf("\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_METHOD);
-	printf("\t\tCOMPREPLY=($(compgen -W 'Status Ports Blocks Rules Bypass Check Plan Apply Monitor'"
-	       " -- \"$word\"))\n\t\t;;\n");
+	printf("\t\twords='Status Ports Blocks Rules Bypass Check Plan Apply Monitor'\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_COMMAND);
-	printf("\t\tCOMPREPLY=($(compgen -W '");
-	for (size_t i = 0; cmd_at(i); i++) {
-		if (!cmd_at(i)->hidden)
-			printf("%s%s", i ? " " : "", cmd_at(i)->name);
-	}
-	printf("' -- \"$word\"))\n\t\t;;\n\tesac\n}\n"
+	print_commands();
+	printf("\tesac\n}\n"
 	       "complete -o filenames -F _sw_cli sw-cli\n");
 	return CLI_DONE;
 }
