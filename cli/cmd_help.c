@@ -16,8 +16,9 @@ void help_usage(FILE *to)
 		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
 		fprintf(to, "  %-20s  %s\n", head, c->help);
 	}
-	fputs("\nFILE may be - for standard input. See sw-cli(8).\nExit codes: 0 done, 1 refused or "
-	      "failed, 2 usage, 3 daemon not reachable,\n10 (plan) there is something to do.\n",
+	fputs("\nFILE may be - for standard input. See sw-cli(8).\n", to);
+	fputs("Exit codes: 0 done, 1 refused or failed, 2 usage, 3 daemon not reachable,\n"
+	      "10 (plan) there is something to do.\n",
 	      to);
 }
 
