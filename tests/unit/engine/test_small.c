@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The small rooms that need no kernel: chains, back-off, alerts, records, and a plan's two faces. */
+#include "../check.h"
+
+#include <stdio.h>
+
+#include "daemon/engine/alerts.h"
+#include "daemon/engine/backoff.h"
+#include "daemon/engine/chains.h"
+#include "daemon/engine/owned.h"
+#include "daemon/engine/plan.h"
+
+#define MS 1000000ULL
+
+static struct filter *jump(uint32_t from, uint32_t to)
+{
+	struct action a = { .kind = ACTION_GOTO, .chain = to };
+	struct match none = { 0 };
+	struct filter *f = filter_new(match_view(&none), &a, 1);
+
+	f->chain = from;
+	f->pref = (uint16_t)(to + 1);
+	f->protocol = 0x0800;
+	return f;
+}
+
+static void add_jump(struct chains *c, uint32_t from, uint32_t to)
+{
+	struct filter *f = jump(from, to);
+
+	assert_int_equal(chains_add(c, f), 0);
+	object_unref(f);
+}
+
+static void targets_rank_before_jumps(void **state)
+{
+	struct chains c = { 0 };
+
+	add_jump(&c, 0, 7);
+	add_jump(&c, 0, 3);
+	add_jump(&c, 3, 9);
+	add_jump(&c, 9, 7);
+	add_jump(&c, 7, 100); /* to nowhere */
+	assert_int_equal(chains_rank(&c), 0);
+	assert_true(chains_rank_of(&c, 7) < chains_rank_of(&c, 9));
+	assert_true(chains_rank_of(&c, 9) < chains_rank_of(&c, 3));
+	assert_true(chains_rank_of(&c, 3) < chains_rank_of(&c, 0));
+	chains_clear(&c);
+}
+
+static void circles_and_long_ways_end(void **state)
+{
+	struct chains c = { 0 };
+
+	add_jump(&c, 1, 2);
+	add_jump(&c, 2, 1);
+	assert_int_equal(chains_rank(&c), 0);
+	assert_int_not_equal(chains_rank_of(&c, 1), chains_rank_of(&c, 2));
+	chains_clear(&c);
+	/* A row of 100,000 chains: no recursion that could end the stack. */
+	for (uint32_t i = 0; i < 100000; i++)
+		add_jump(&c, i, i + 1);
+	assert_int_equal(chains_rank(&c), 0);
+	assert_int_equal(chains_rank_of(&c, 0), 99999);
+	chains_clear(&c);
+}
+
+static void refusals_double_and_end_at_a_minute(void **state)
+{
+	struct backoff b;
+	struct filter *f = jump(0, 1);
+	uint64_t now = 1000 * MS, last = 0;
+
+	assert_int_equal(backoff_init(&b), 0);
+	assert_int_equal(backoff_until(&b, &f->obj, now), 0);
+	for (int i = 0; i < 20; i++) {
+		uint64_t until = backoff_refused(&b, &f->obj, now);
+
+		assert_true(until - now >= last);
+		assert_int_equal(backoff_until(&b, &f->obj, now), until);
+		assert_int_equal(backoff_until(&b, &f->obj, until), 0);
+		if (i < 9)
+			assert_int_equal(until - now, (100 * MS) << i);
+		last = until - now;
+		now = until;
+	}
+	assert_int_equal(last, 60000 * MS);
+	backoff_forget(&b);
+	assert_int_equal(backoff_until(&b, &f->obj, now), 0);
+	object_unref(f);
+	backoff_clear(&b);
+}
+
+static void only_what_flaps_waits(void **state)
+{
+	struct backoff b;
+	struct filter *f = jump(0, 1);
+	uint64_t now = 1000 * MS;
+
+	assert_int_equal(backoff_init(&b), 0);
+	for (int i = 0; i < BACKOFF_FREE; i++)
+		assert_int_equal(backoff_repaired(&b, &f->obj, now), 0);
+	assert_int_equal(backoff_repaired(&b, &f->obj, now), now + 100 * MS);
+	assert_int_equal(backoff_repaired(&b, &f->obj, now), now + 200 * MS);
+	/* After a quiet time it is free again. */
+	now += 60000 * MS;
+	assert_int_equal(backoff_repaired(&b, &f->obj, now), 0);
+	object_unref(f);
+	backoff_clear(&b);
+}
+
+static void a_full_table_forgets_the_quiet(void **state)
+{
+	struct backoff b;
+	uint64_t now = 1000 * MS;
+
+	assert_int_equal(backoff_init(&b), 0);
+	for (uint32_t i = 0; i < 10 * BACKOFF_SLOTS; i++) {
+		struct filter *f = jump(i, 1);
+
+		backoff_refused(&b, &f->obj, now);
+		object_unref(f);
+		assert_true(b.used < BACKOFF_SLOTS);
+		if (i == BACKOFF_SLOTS)
+			now += 60000 * MS;
+	}
+	backoff_clear(&b);
+}
+
+static size_t raised, ended;
+
+static void on_alert(const struct alert *a, bool up, void *data)
+{
+	if (up)
+		raised++;
+	else
+		ended++;
+}
+
+static void alerts_are_raised_once(void **state)
+{
+	struct alerts a;
+
+	raised = ended = 0;
+	assert_int_equal(alerts_init(&a, on_alert, NULL), 0);
+	alert_set(&a, "x", "one", "text %d", 1);
+	alert_set(&a, "x", "one", "text %d", 2);
+	alert_set(&a, "x", "two", "text");
+	alert_set(&a, "y", "one", "text");
+	assert_int_equal(raised, 3);
+	assert_string_equal(a.list[0].text, "text 2");
+	alerts_begin(&a, "x");
+	alert_set(&a, "x", "two", "text");
+	alerts_finish(&a, "x");
+	assert_int_equal(ended, 1);
+	assert_int_equal(a.count, 2);
+	alert_end(&a, "y", "one");
+	alert_end(&a, "y", "one");
+	assert_int_equal(ended, 2);
+	for (int i = 0; i < 1000; i++) {
+		char about[32];
+
+		snprintf(about, sizeof(about), "n%d", i);
+		alert_set(&a, "z", about, "text");
+	}
+	assert_int_equal(a.count, ALERTS_MAX);
+	alerts_clear(&a);
+}
+
+static void look_alikes_are_not_ours(void **state)
+{
+	struct state *owned = state_new();
+	struct object *o = NULL;
+	struct qdisc *q = object_new(KIND_QDISC, sizeof(*q));
+
+	assert_int_equal(owned_parse(KIND_QDISC, "lan1", "clsact ingress=10 egress=0", &o), 0);
+	state_put(owned, o);
+	COPY_NAME(q->dev, "lan1");
+	COPY_NAME(q->type, "clsact");
+	q->ingress_block = 10;
+	assert_true(owned_has(owned, &q->obj));
+	q->ingress_block = 0;
+	assert_false(owned_has(owned, &q->obj));
+	assert_int_equal(owned_parse(KIND_VLAN, "a", "link=b id=70000 protocol=0x8100", &o), -22);
+	assert_int_equal(owned_parse(KIND_VLAN, "a", "nonsense", &o), -22);
+	assert_int_equal(owned_parse(KIND_ADDRESS, "a", "300.0.0.1/8", &o), -22);
+	object_unref(q);
+	state_free(owned);
+}
+
+static void plans_are_shown(void **state)
+{
+	struct plan p = { 0 };
+	struct rule *rule;
+	struct filter *f = jump(0, 1);
+	struct match none = { 0 };
+	char text[300], *json = NULL;
+
+	rule = rule_new(match_view(&none), NULL, 0);
+	COPY_NAME(rule->name, "no-bogons");
+	f->block = 10;
+	f->handle = 1;
+	f->rule = rule;
+	f->obj.origin.line = 41;
+	assert_int_equal(plan_add(&p, KERNEL_ADD, STEP_MISSING, &f->obj, NULL), 0);
+	assert_int_equal(plan_wait(&p, "lan3", &f->obj), 0);
+	assert_int_equal(plan_conflict(&p, &f->obj, true, "in the way"), 0);
+	step_print(&p.steps[0], text, sizeof(text));
+	assert_string_equal(text, "+ block 10 chain 0 pref 2 protocol ip flower handle 0x1"
+				  " (rule no-bogons): missing");
+	assert_int_equal(plan_json_text(&p, &json), 0);
+	assert_non_null(strstr(json, "\"rule\":\"no-bogons\",\"line\":41"));
+	assert_non_null(strstr(json, "\"waiting\":[{\"port\":\"lan3\""));
+	free(json);
+	object_unref(f);
+	plan_clear(&p);
+	plan_clear(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(targets_rank_before_jumps),
+		cmocka_unit_test(circles_and_long_ways_end),
+		cmocka_unit_test(refusals_double_and_end_at_a_minute),
+		cmocka_unit_test(only_what_flaps_waits),
+		cmocka_unit_test(a_full_table_forgets_the_quiet),
+		cmocka_unit_test(alerts_are_raised_once),
+		cmocka_unit_test(look_alikes_are_not_ours),
+		cmocka_unit_test(plans_are_shown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The two threads: jobs in, snapshots, events and finished jobs out, and an orderly end. */
+#include "../check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "config/base/log.h"
+#include "daemon/engine/pulse.h"
+#include "files.h"
+#include "rig.h"
+
+struct outer {
+	struct rig rig;
+	struct loop *loop;
+	struct engine *engine;
+	pthread_t thread;
+	size_t snapshots, events, done, cancelled, wanted_done;
+	uint64_t last_number;
+	bool ready;
+};
+
+static void on_snapshot(struct snapshot *s, void *data)
+{
+	struct outer *out = data;
+
+	assert_true(pthread_equal(pthread_self(), out->thread));
+	assert_true(s->number > out->last_number);
+	out->last_number = s->number;
+	out->snapshots++;
+}
+
+static void on_event(const struct engine_event *e, void *data)
+{
+	struct outer *out = data;
+
+	assert_true(engine_event_name(e->type)[0] != '?');
+	out->events++;
+}
+
+static void maybe_stop(struct outer *out)
+{
+	if (out->ready && out->done + out->cancelled == out->wanted_done)
+		loop_stop(out->loop);
+}
+
+static void on_ready(void *data)
+{
+	struct outer *out = data;
+
+	assert_false(out->ready);
+	out->ready = true;
+	maybe_stop(out);
+}
+
+static void begin(struct outer *out)
+{
+	struct engine_options options;
+	struct engine_listener listener = { on_snapshot, on_event, on_ready, out };
+
+	*out = (struct outer){ .thread = pthread_self() };
+	rig_begin(&out->rig, BYPASS_ABILITY_READBACK);
+	rig_write(&out->rig, FILE_ONE);
+	options = (struct engine_options){ out->rig.config, out->rig.state };
+	out->loop = loop_new();
+	assert_int_equal(engine_start(out->loop, &options, &listener, &out->engine), 0);
+}
+
+static void end(struct outer *out)
+{
+	assert_int_equal(engine_stop(out->engine, 10000), 0);
+	loop_free(out->loop);
+	rig_end(&out->rig);
+}
+
+static void on_done(struct job *job, void *data)
+{
+	struct outer *out = data;
+	struct snapshot *s;
+
+	assert_true(pthread_equal(pthread_self(), out->thread));
+	if (job->result == -ECANCELED) {
+		out->cancelled++;
+		return;
+	}
+	assert_int_equal(job->result, 0);
+	if (job->type == JOB_APPLY) {
+		/* Who was told "done" sees it. */
+		s = engine_snapshot(out->engine);
+		assert_true(s->generation >= job->generation);
+		snapshot_unref(s);
+	}
+	out->done++;
+	maybe_stop(out);
+}
+
+static void submit(struct outer *out, enum job_type type, const char *text)
+{
+	struct job *job = job_new(type);
+
+	job->text = text ? strdup(text) : NULL;
+	job->text_size = text ? strlen(text) : 0;
+	job->done = on_done;
+	job->data = out;
+	out->wanted_done++;
+	engine_submit(out->engine, job);
+}
+
+static void jobs_are_done_in_order(void **state)
+{
+	struct outer out;
+	struct snapshot *s;
+
+	begin(&out);
+	s = engine_snapshot(out.engine);
+	assert_non_null(s); /* never NULL, from the first moment */
+	assert_non_null(s->found);
+	snapshot_unref(s);
+	for (int i = 0; i < 20; i++) {
+		submit(&out, JOB_APPLY, i % 2 ? FILE_ONE : FILE_TWO);
+		submit(&out, JOB_COUNTERS, NULL);
+		submit(&out, JOB_PLAN, FILE_TWO);
+	}
+	loop_run(out.loop);
+	assert_int_equal(out.done, 60);
+	s = engine_snapshot(out.engine);
+	assert_int_equal(s->generation, 21);
+	assert_true(s->counters_ns > 0);
+	snapshot_unref(s);
+	assert_true(out.snapshots > 0 && out.events > 0);
+	assert_true(engine_alive(out.engine, 5000));
+	end(&out);
+}
+
+static void an_end_cancels_what_waits(void **state)
+{
+	struct outer out;
+
+	begin(&out);
+	for (int i = 0; i < 200; i++)
+		submit(&out, JOB_APPLY, i % 2 ? FILE_ONE : FILE_TWO);
+	end(&out); /* each job's done() has run, here, by now */
+	assert_int_equal(out.done + out.cancelled, 200);
+	assert_true(out.cancelled > 0);
+}
+
+static void pulse_tells_a_hang_from_a_wait(void **state)
+{
+	struct pulse p = { 0 };
+
+	assert_true(pulse_alive(&p, 10));
+	pulse_go(&p);
+	assert_true(pulse_alive(&p, 10));
+	usleep(30000);
+	assert_false(pulse_alive(&p, 10));
+	pulse_wait(&p); /* for rtnl, however long */
+	usleep(30000);
+	assert_true(pulse_alive(&p, 10));
+	pulse_at(&p, PULSE_IDLE);
+	usleep(30000);
+	assert_true(pulse_alive(&p, 10));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_are_done_in_order),
+		cmocka_unit_test(an_end_cancels_what_waits),
+		cmocka_unit_test(pulse_tells_a_hang_from_a_wait),
+	};
+
+	log_set_level(LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
