@@ -8,6 +8,7 @@ untouched one and compiles only what its patches touch. Modules build against th
 import functools
 import os
 import re
+import resource
 import shutil
 import subprocess
 import time
@@ -202,7 +203,9 @@ def build(variant: Variant) -> Kernel:
         with cache.locked("compiler", lambda: progress.say("waiting for another kernel build")):
             _make(variant, work, log)
         shutil.copy(log, work / "build.log")
-        (work / "seconds").write_text(f"{time.monotonic() - start:.0f}\n")
+        cpu = resource.getrusage(resource.RUSAGE_CHILDREN)
+        (work / "seconds").write_text(f"{time.monotonic() - start:.0f} passed, "
+                                      f"{cpu.ru_utime + cpu.ru_stime:.0f} of CPU\n")
 
     entry = cache.get("kernel", variant.name, name, make,
                       lambda: progress.say(f"waiting for another build of {variant.name}"))
