@@ -95,9 +95,31 @@ static int swsim_dsa_add_port(struct dsa_switch *ds, struct dsa_port *dp)
 	return swsim_wire_add(port);
 }
 
+/* Nobody reads the port's rules any more; what the kernel did not take out goes. rtnl is held. */
+static void swsim_dsa_free_rules(struct swsim_port *port, struct swsim_ruleset **sets)
+{
+	struct swsim_policer *policer = rtnl_dereference(port->policer);
+	int dir;
+
+	RCU_INIT_POINTER(port->policer, NULL);
+	if (policer)
+		swsim_policer_put(policer);
+	for (dir = 0; dir < SWSIM_DIRS; dir++) {
+		struct swsim_port *mirror = rtnl_dereference(port->mirror[dir]);
+
+		RCU_INIT_POINTER(port->mirror[dir], NULL);
+		if (mirror)
+			swsim_port_put(mirror);
+		if (sets[dir])
+			swsim_set_free(sets[dir]);
+	}
+}
+
 static void swsim_dsa_teardown(struct dsa_switch *ds)
 {
 	struct swsim_dsa *dsa = ds->priv;
+	struct swsim_ruleset *sets[32][SWSIM_DIRS] = {};
+	struct swsim_port *port;
 	struct dsa_port *dp;
 	int dir;
 
@@ -106,44 +128,29 @@ static void swsim_dsa_teardown(struct dsa_switch *ds)
 	debugfs_remove_recursive(dsa->inst->debugfs);
 	swsim_devlink_del(dsa->inst);
 	dsa_switch_for_each_user_port(dp, ds) {
-		struct swsim_port *port = swsim_ds_port(ds, dp->index);
-
 		swsim_conduit_leave(swsim_dsa_conduit(dp), ds->index);
-		if (!port)
-			continue;
-		swsim_port_detach(port);
-		swsim_wire_del(port);
+		port = swsim_ds_port(ds, dp->index);
+		if (port)
+			swsim_port_detach(port);
 	}
+	swsim_wires_del(dsa->inst);
 	rtnl_lock();
 	dsa_switch_for_each_user_port(dp, ds) {
-		struct swsim_port *port = swsim_ds_port(ds, dp->index);
-		struct swsim_ruleset *set[SWSIM_DIRS];
-		struct swsim_port *mirror[SWSIM_DIRS];
-		struct swsim_policer *policer;
-
-		if (!port)
-			continue;
-		for (dir = 0; dir < SWSIM_DIRS; dir++) {
-			set[dir] = rtnl_dereference(port->set[dir]);
-			mirror[dir] = rtnl_dereference(port->mirror[dir]);
-			RCU_INIT_POINTER(port->mirror[dir], NULL);
-			if (set[dir])
+		port = swsim_ds_port(ds, dp->index);
+		for (dir = 0; port && dir < SWSIM_DIRS; dir++) {
+			sets[dp->index][dir] = rtnl_dereference(port->set[dir]);
+			if (sets[dp->index][dir])
 				swsim_set_detach(port, dir);
 		}
-		policer = rtnl_dereference(port->policer);
-		RCU_INIT_POINTER(port->policer, NULL);
-		synchronize_net();
-		for (dir = 0; dir < SWSIM_DIRS; dir++) {
-			if (set[dir])
-				swsim_set_free(set[dir]);
-			if (mirror[dir])
-				swsim_port_put(mirror[dir]);
-		}
-		if (policer)
-			swsim_policer_put(policer);
+	}
+	synchronize_net(); /* frames are through with the ports, and with the conduit's list of us
+			    */
+	dsa_switch_for_each_user_port(dp, ds) {
+		port = swsim_ds_port(ds, dp->index);
+		if (port)
+			swsim_dsa_free_rules(port, sets[dp->index]);
 	}
 	rtnl_unlock();
-	synchronize_rcu(); /* for the conduit's list of switches */
 	swsim_inst_free(dsa->inst);
 	dsa->inst = NULL;
 	ida_free(&swsim_switch_ida, dsa->number);

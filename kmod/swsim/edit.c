@@ -28,6 +28,7 @@ static int swsim_l3(struct sk_buff *skb, __be16 *ret_proto)
 	return offset;
 }
 
+/* A word behind the end of a cut-off frame is left out, and the frame goes on: as in software. */
 int swsim_edit_pedit(struct sk_buff *skb, const struct swsim_action *act)
 {
 	int offset = 0, err;
@@ -43,6 +44,8 @@ int swsim_edit_pedit(struct sk_buff *skb, const struct swsim_action *act)
 			return 0;
 	}
 	offset += act->pedit.offset;
+	if (offset + sizeof(word) > skb->len)
+		return 0;
 	err = skb_ensure_writable(skb, offset + sizeof(word));
 	if (err)
 		return err;

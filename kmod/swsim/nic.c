@@ -379,9 +379,8 @@ static void swsim_nic_del(unsigned int i)
 	if (nics[i].inst) {
 		debugfs_remove_recursive(nics[i].inst->debugfs);
 		swsim_devlink_del(nics[i].inst);
+		swsim_wires_del(nics[i].inst);
 	}
-	if (port)
-		swsim_wire_del(port);
 	if (nics[i].dev) {
 		swsim_port_detach(port);
 		unregister_netdev(nics[i].dev); /* unbinds its blocks, which empties the table */

@@ -263,7 +263,7 @@ void swsim_set_carrier(struct swsim_port *port, bool on);
 
 /* wire.c */
 int swsim_wire_add(struct swsim_port *port);
-void swsim_wire_del(struct swsim_port *port);
+void swsim_wires_del(struct swsim_inst *inst);
 bool swsim_wire_up(const struct swsim_port *port);
 void swsim_wire_out(struct swsim_port *port, struct sk_buff *skb);
 

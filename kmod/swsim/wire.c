@@ -78,6 +78,13 @@ static const struct ethtool_ops swsim_wire_ethtool_ops = {
 	.get_link = ethtool_op_get_link,
 };
 
+static void swsim_wire_destroy(struct net_device *dev)
+{
+	struct swsim_wire *wire = netdev_priv(dev);
+
+	swsim_port_put(wire->port);
+}
+
 static void swsim_wire_setup(struct net_device *dev)
 {
 	ether_setup(dev);
@@ -110,8 +117,11 @@ int swsim_wire_add(struct swsim_port *port)
 	kref_get(&port->ref);
 	rtnl_lock();
 	err = register_netdevice(dev);
-	if (!err)
+	if (!err) {
+		dev->needs_free_netdev = true;
+		dev->priv_destructor = swsim_wire_destroy;
 		rcu_assign_pointer(port->wire, dev);
+	}
 	rtnl_unlock();
 	if (err) {
 		swsim_port_put(port);
@@ -120,20 +130,27 @@ int swsim_wire_add(struct swsim_port *port)
 	return err;
 }
 
-/* Takes the wire away, in whatever namespace it is. Takes rtnl. */
-void swsim_wire_del(struct swsim_port *port)
+/*
+ * Takes the wires of all ports of an instance away, in whatever namespaces they are: together,
+ * since one by one takes seconds with 52 of them. Takes rtnl.
+ */
+void swsim_wires_del(struct swsim_inst *inst)
 {
-	struct net_device *dev;
+	LIST_HEAD(kill);
+	unsigned int i;
 
 	rtnl_lock();
-	dev = rtnl_dereference(port->wire);
-	RCU_INIT_POINTER(port->wire, NULL);
-	rtnl_unlock();
-	if (!dev)
-		return;
-	unregister_netdev(dev); /* waits for RCU, so that no frame is on its way here */
-	free_netdev(dev);
-	swsim_port_put(port);
+	for (i = 0; i < inst->nports; i++) {
+		struct swsim_port *port = inst->ports[i];
+		struct net_device *dev = port ? rtnl_dereference(port->wire) : NULL;
+
+		if (!dev)
+			continue;
+		RCU_INIT_POINTER(port->wire, NULL);
+		unregister_netdevice_queue(dev, &kill);
+	}
+	unregister_netdevice_many(&kill); /* waits for RCU, so that no frame is on its way here */
+	rtnl_unlock();			  /* frees them */
 }
 
 /* Is the other end of the cable up? rtnl is held. */
