@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The event loop over libev: see loop.h. Each thread has one of its own. What other threads may call
- * goes through one ev_async and an atomic flag.
+ * The event loop over libev: see loop.h. Each thread has one of its own. What other threads may
+ * call goes through one ev_async and an atomic flag.
  */
 #include "daemon/loop.h"
 
@@ -108,8 +108,7 @@ static void on_io(struct ev_loop *ev, ev_io *w, int revents)
 {
 	struct loop_io *io = w->data;
 
-	io->fn(w->fd,
-	       (revents & EV_READ ? LOOP_READ : 0) | (revents & EV_WRITE ? LOOP_WRITE : 0),
+	io->fn(w->fd, (revents & EV_READ ? LOOP_READ : 0) | (revents & EV_WRITE ? LOOP_WRITE : 0),
 	       io->data);
 }
 

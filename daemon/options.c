@@ -9,21 +9,30 @@
 
 #include "config/base/log.h"
 
+/* clang-format off */
 static const char help[] =
 	"Usage: swd [OPTION]...\n"
-	"Keeps ports, VLANs and tc blocks as one YAML file says, and blocks in the kernel's bypass.\n"
+	"Keeps ports, VLANs and tc blocks as one YAML file says, and blocks in the bypass.\n"
 	"It stays in the foreground and logs to standard error.\n"
 	"\n"
 	"  --config FILE      what the switch should be (/etc/swd/swd.yaml)\n"
 	"  --socket PATH      where clients find it (/run/swd/swd.sock)\n"
 	"  --state DIR        where it keeps what must survive (/var/lib/swd)\n"
-	"  --log-level LEVEL  error, warning, notice, info or debug; else as the file says\n"
+	"  --log-level LEVEL  error, warning, notice, info, debug; else as the file says\n"
 	"  --version          the version\n"
 	"  --help             this text\n"
 	"\n"
-	"SIGHUP reads the file again; SIGTERM and SIGINT end it, and the kernel keeps everything.\n";
+	"SIGHUP reads the file again. SIGTERM and SIGINT end swd; the kernel keeps all.\n";
+/* clang-format on */
 
-enum { OPT_CONFIG = 1, OPT_SOCKET, OPT_STATE, OPT_LOG_LEVEL, OPT_VERSION, OPT_HELP };
+enum {
+	OPT_CONFIG = 1,
+	OPT_SOCKET,
+	OPT_STATE,
+	OPT_LOG_LEVEL,
+	OPT_VERSION,
+	OPT_HELP
+};
 
 static const struct option table[] = {
 	{ "config", required_argument, NULL, OPT_CONFIG },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Birth, life and death of the daemon: see swd.h. It joins the rooms: the engine's news go to the service
- * and to systemd, signals become jobs.
+ * Birth, life and death of the daemon: see swd.h. It joins the rooms: the engine's news go to the
+ * service and to systemd, signals become jobs.
  *
- * Order of birth: the state folder's lock, the socket, and only then the engine, so that a second daemon
- * ends before it has touched the kernel.
+ * Order of birth: the state folder's lock, the socket, and only then the engine, so that a second
+ * daemon ends before it has touched the kernel.
  */
 #include "daemon/swd.h"
 
@@ -49,11 +49,11 @@ static void tell_systemd(const struct snapshot *s)
 	if (!c)
 		notify_status("nothing is in force: %.200s", s->last_error);
 	else
-		notify_status("generation %llu: %zu ports, %zu blocks, %zu rules; %zu alerts%s%.200s",
-			      (unsigned long long)s->generation, state_count(c->wanted, KIND_PORT),
-			      state_count(c->wanted, KIND_BLOCK), state_count(c->wanted, KIND_RULE),
-			      s->alert_count, s->last_error[0] ? "; last apply: " : "",
-			      s->last_error);
+		notify_status(
+			"generation %llu: %zu ports, %zu blocks, %zu rules; %zu alerts%s%.200s",
+			(unsigned long long)s->generation, state_count(c->wanted, KIND_PORT),
+			state_count(c->wanted, KIND_BLOCK), state_count(c->wanted, KIND_RULE),
+			s->alert_count, s->last_error[0] ? "; last apply: " : "", s->last_error);
 }
 
 static void on_snapshot(struct snapshot *s, void *data)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * alerts: what an operator should know of now, each once. An alert is known by its id and what it is
- * about; setting it again renews its text and says nothing new. The caller learns what is new or gone
- * through a function, to log it and to tell clients.
+ * alerts: what an operator should know of now, each once. An alert is known by its id and what it
+ * is about; setting it again renews its text and says nothing new. The caller learns what is new or
+ * gone through a function, to log it and to tell clients.
  */
 #ifndef SWD_ENGINE_ALERTS_H
 #define SWD_ENGINE_ALERTS_H
@@ -28,7 +28,8 @@ void alerts_clear(struct alerts *a);
 void alert_set(struct alerts *a, const char *id, const char *about, const char *fmt, ...)
 	_printf_(4, 5);
 void alert_end(struct alerts *a, const char *id, const char *about);
-/* For a set that is found out anew as a whole: those of `id` that are not set between the two end. */
+/* For a set that is found out anew as a whole: those of `id` that are not set between the two end.
+ */
 void alerts_begin(struct alerts *a, const char *id);
 void alerts_finish(struct alerts *a, const char *id);
 

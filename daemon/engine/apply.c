@@ -25,8 +25,8 @@ void apply_clear(struct apply *a)
 /* ---- records of ownership ---- */
 
 /*
- * What carries no mark is recorded before it is made: a crash between the two leaves a record too many,
- * which harms nothing, and never an object that nobody owns.
+ * What carries no mark is recorded before it is made: a crash between the two leaves a record too
+ * many, which harms nothing, and never an object that nobody owns.
  */
 static int record(struct engine_owner *o, const struct plan *plan)
 {
@@ -186,8 +186,8 @@ static bool depends(const struct plan *p, size_t first, size_t i)
 }
 
 /*
- * A batch goes out whole. So nothing is removed in the batch that adds what is to stand in its place: the
- * old filter goes only when the new one was taken.
+ * A batch goes out whole. So nothing is removed in the batch that adds what is to stand in its
+ * place: the old filter goes only when the new one was taken.
  */
 static size_t batch_end(const struct plan *p, size_t first)
 {
@@ -233,8 +233,8 @@ static int run_batch(struct engine_owner *o, struct apply *a, size_t first, size
 	return a->refused ? -EIO : 0;
 }
 
-int apply_run(struct engine_owner *o, const struct plan *plan, enum apply_mode mode, struct diags *d,
-	      struct apply *ret)
+int apply_run(struct engine_owner *o, const struct plan *plan, enum apply_mode mode,
+	      struct diags *d, struct apply *ret)
 {
 	_cleanup_free_ struct kernel_request *reqs = NULL;
 	int r;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A bounded table of objects that have to wait: see backoff.h. When it is full, those that nobody waits
- * for are dropped, and what then finds no room is simply tried.
+ * A bounded table of objects that have to wait: see backoff.h. When it is full, those that nobody
+ * waits for are dropped, and what then finds no room is simply tried.
  */
 #include "daemon/engine/backoff.h"
 
@@ -60,9 +60,8 @@ static void sweep(struct backoff *b, uint64_t now_ns)
 	memcpy(old, b->slots, BACKOFF_SLOTS * sizeof(*old));
 	backoff_forget(b);
 	for (size_t i = 0; i < BACKOFF_SLOTS; i++) {
-		if (!old[i].hash ||
-		    (old[i].next_ns <= now_ns &&
-		     now_ns - old[i].window_ns > BACKOFF_WINDOW_MS * MS))
+		if (!old[i].hash || (old[i].next_ns <= now_ns &&
+				     now_ns - old[i].window_ns > BACKOFF_WINDOW_MS * MS))
 			continue;
 		*find(b, old[i].hash) = old[i];
 		b->used++;

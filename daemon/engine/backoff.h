@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * backoff: who has to wait before swd tries again. An object whose repair the kernel refuses waits longer
- * each time; one that is put right again and again (someone else keeps changing it) as well. Objects are
- * known by a hash of their label. Pure: time comes from the caller.
+ * backoff: who has to wait before swd tries again. An object whose repair the kernel refuses waits
+ * longer each time; one that is put right again and again (someone else keeps changing it) as well.
+ * Objects are known by a hash of their label. Pure: time comes from the caller.
  */
 #ifndef SWD_ENGINE_BACKOFF_H
 #define SWD_ENGINE_BACKOFF_H
@@ -10,15 +10,15 @@
 #include "config/model/object.h"
 
 #define BACKOFF_SLOTS 2048
-#define BACKOFF_FREE 5           /* repairs of one object in BACKOFF_WINDOW_MS that cost no waiting */
+#define BACKOFF_FREE 5 /* repairs of one object in BACKOFF_WINDOW_MS that cost no waiting */
 #define BACKOFF_WINDOW_MS 10000
-#define BACKOFF_FIRST_MS 100     /* doubled each time */
+#define BACKOFF_FIRST_MS 100 /* doubled each time */
 #define BACKOFF_MOST_MS 60000
 
 struct backoff_slot {
-	uint64_t hash;        /* 0: free */
-	uint64_t window_ns;   /* when counting began */
-	uint64_t next_ns;     /* not before */
+	uint64_t hash;	    /* 0: free */
+	uint64_t window_ns; /* when counting began */
+	uint64_t next_ns;   /* not before */
 	uint32_t repairs, refusals;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The order of chains: see chains.h. A walk of the graph of jumps, without recursion, since a file may
- * have as many chains as rules.
+ * The order of chains: see chains.h. A walk of the graph of jumps, without recursion, since a file
+ * may have as many chains as rules.
  */
 #include "daemon/engine/chains.h"
 
@@ -55,7 +55,8 @@ static int compare_jump(const void *a, const void *b)
 static size_t find(const struct chains *c, uint32_t chain)
 {
 	const uint32_t *at =
-		c->count ? bsearch(&chain, c->list, c->count, sizeof(*c->list), compare_chain) : NULL;
+		c->count ? bsearch(&chain, c->list, c->count, sizeof(*c->list), compare_chain)
+			 : NULL;
 
 	return at ? (size_t)(at - c->list) : SIZE_MAX;
 }
@@ -80,7 +81,8 @@ struct visit {
 	size_t chain, jump;
 };
 
-static void visit_from(struct chains *c, size_t start, bool *seen, struct visit *stack, size_t *rank)
+static void visit_from(struct chains *c, size_t start, bool *seen, struct visit *stack,
+		       size_t *rank)
 {
 	size_t depth = 0;
 

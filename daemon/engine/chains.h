@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * chains: in which order the chains of a block are filled. A chain that is jumped to comes before those
- * that jump, so that no frame meets a jump into nothing; emptied in reverse.
+ * chains: in which order the chains of a block are filled. A chain that is jumped to comes before
+ * those that jump, so that no frame meets a jump into nothing; emptied in reverse.
  */
 #ifndef SWD_ENGINE_CHAINS_H
 #define SWD_ENGINE_CHAINS_H

@@ -175,8 +175,8 @@ static void store_ended(struct engine_owner *o, uint64_t id, enum apply_outcome 
 }
 
 /*
- * What the steps took along without a step of its own (a VLAN above one that was made anew) comes back by
- * a look at what was wanted before.
+ * What the steps took along without a step of its own (a VLAN above one that was made anew) comes
+ * back by a look at what was wanted before.
  */
 static int mend(struct engine_owner *o, struct diags *d)
 {

@@ -183,8 +183,8 @@ static int diff_vlans(struct diff_walk *w)
 				continue;
 			done[i] = true;
 			moved = true;
-			r = diff_dev_there(w, v->link) ? diff_vlan(w, v) :
-							 plan_wait(w->plan, v->link, &v->obj);
+			r = diff_dev_there(w, v->link) ? diff_vlan(w, v)
+						       : plan_wait(w->plan, v->link, &v->obj);
 			if (r < 0)
 				return r;
 		}
@@ -202,9 +202,9 @@ static int mark_leftover_vlans(struct diff_walk *w)
 {
 	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN); i++) {
 		const struct vlan *v = state_at(w->in->found, KIND_VLAN, i);
-		int r = is_leftover(w, &v->obj) ?
-				name_add(&w->gone, &w->gone_count, &w->gone_space, v->name) :
-				0;
+		int r = is_leftover(w, &v->obj)
+				? name_add(&w->gone, &w->gone_count, &w->gone_space, v->name)
+				: 0;
 
 		if (r < 0)
 			return r;
@@ -227,8 +227,9 @@ static int remove_leftover_vlans(struct diff_walk *w)
 			int r;
 
 			for (size_t j = 0; j < w->gone_count && !carries; j++)
-				carries = !done[j] && j != i &&
-					  streq(state_vlan(w->in->found, w->gone[j])->link, v->name);
+				carries =
+					!done[j] && j != i &&
+					streq(state_vlan(w->in->found, w->gone[j])->link, v->name);
 			if (done[i] || carries)
 				continue;
 			r = plan_add(w->plan, KERNEL_REMOVE, STEP_LEFTOVER, NULL, &v->obj);
@@ -316,7 +317,8 @@ static bool block_wanted(const struct diff_walk *w, uint32_t block)
 	return w->in->wanted && state_block(w->in->wanted, block);
 }
 
-/* The filters of a block whose last binding is replaced must go in time, so that they can be put back. */
+/* The filters of a block whose last binding is replaced must go in time, so that they can be put
+ * back. */
 static int drain_block(struct diff_walk *w, uint32_t block)
 {
 	if (!block || block_wanted(w, block))
@@ -324,8 +326,8 @@ static int drain_block(struct diff_walk *w, uint32_t block)
 	return diff_filters_remove(w, block);
 }
 
-static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted,
-			 const struct qdisc *found, enum step_reason reason)
+static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted, const struct qdisc *found,
+			 enum step_reason reason)
 {
 	int r = drain_block(w, found->ingress_block);
 

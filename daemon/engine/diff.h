@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * diff: a pure merge walk of wanted and found that ends in a plan. Links, addresses and qdiscs are in
- * diff.c, filters in diff_filters.c.
+ * diff: a pure merge walk of wanted and found that ends in a plan. Links, addresses and qdiscs are
+ * in diff.c, filters in diff_filters.c.
  *
  * Order of steps: ports (a conduit before its user ports), VLANs, addresses, qdiscs, filters; then
- * removals in reverse. Filters of a chain that is jumped to come before the jump, and go after it; new
- * ones are added before old ones go, but where the kernel can't hold both at once.
+ * removals in reverse. Filters of a chain that is jumped to come before the jump, and go after it;
+ * new ones are added before old ones go, but where the kernel can't hold both at once.
  */
 #ifndef SWD_ENGINE_DIFF_H
 #define SWD_ENGINE_DIFF_H
@@ -17,10 +17,11 @@ struct diff_input {
 	const struct state *wanted;  /* NULL: nothing is wanted; all that is ours goes */
 	const struct state *filters; /* compiled ones; NULL likewise */
 	const struct state *owned;   /* see owned.h */
-	bool heal;                   /* what is missing was moved by heal: the reason to be told */
+	bool heal;		     /* what is missing was moved by heal: the reason to be told */
 };
 
-/* ret starts as { 0 }. 0 or -ENOMEM. Only what is ours, or to be evicted or taken over, is removed. */
+/* ret starts as { 0 }. 0 or -ENOMEM. Only what is ours, or to be evicted or taken over, is removed.
+ */
 int diff(const struct diff_input *in, struct plan *ret);
 
 /* What diff.c knows after links and qdiscs, for diff_filters.c. */
@@ -42,7 +43,8 @@ bool diff_dev_there(const struct diff_walk *w, const char *dev);
 /* True if a wanted qdisc that binds the block will be in place. */
 bool diff_block_bound(const struct diff_walk *w, uint32_t block);
 
-/* False if each binding that is there goes in this plan, so that the kernel empties the block meanwhile. */
+/* False if each binding that is there goes in this plan, so that the kernel empties the block
+ * meanwhile. */
 bool diff_block_survives(const struct diff_walk *w, uint32_t block);
 
 /* Steps for the filters of all wanted blocks; then of those no longer wanted. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The steps for filters: see diff.h. Each block is walked chain by chain and pref by pref; what is found
- * different becomes a pending step, and only then is an order made, so that a block without a change costs
- * a walk and no memory.
+ * The steps for filters: see diff.h. Each block is walked chain by chain and pref by pref; what is
+ * found different becomes a pending step, and only then is an order made, so that a block without a
+ * change costs a walk and no memory.
  */
 #include "daemon/engine/diff.h"
 
@@ -30,7 +30,7 @@ struct pending {
 struct block_walk {
 	struct diff_walk *diff;
 	const struct block *block; /* NULL: not wanted */
-	bool cover;                /* the shortcut may stand */
+	bool cover;		   /* the shortcut may stand */
 	struct pending *list;
 	size_t count, space;
 };
@@ -86,8 +86,8 @@ static bool may_remove(const struct block_walk *b, const struct filter *found)
 }
 
 /*
- * Linux replaces a flower filter under its handle if the mask stays; a matchall filter never (EEXIST from
- * mall_change(), 6.1 and 6.12).
+ * Linux replaces a flower filter under its handle if the mask stays; a matchall filter never
+ * (EEXIST from mall_change(), 6.1 and 6.12).
  */
 static bool can_change(const struct filter *wanted, const struct filter *found)
 {
@@ -122,9 +122,9 @@ static int walk_both(struct block_walk *b, const struct filter *wanted, const st
 	int r;
 
 	if (is_shortcut(wanted) && !b->cover)
-		return found->owner == OWNER_OURS ? pend(b, PHASE_UNCOVER, KERNEL_REMOVE,
-							 STEP_LEFTOVER, NULL, found) :
-						    0;
+		return found->owner == OWNER_OURS
+			       ? pend(b, PHASE_UNCOVER, KERNEL_REMOVE, STEP_LEFTOVER, NULL, found)
+			       : 0;
 	if (found->owner != OWNER_OURS && !evicts(b)) {
 		object_label(&found->obj, label);
 		return plan_conflict(b->diff->plan, &wanted->obj, true,
@@ -151,8 +151,8 @@ static int walk_wanted(struct block_walk *b, const struct filter *wanted)
 	const char *dev;
 
 	if (is_shortcut(wanted))
-		return b->cover ? pend(b, PHASE_COVER, KERNEL_ADD, reason_to_add(b), wanted, NULL) :
-				  0;
+		return b->cover ? pend(b, PHASE_COVER, KERNEL_ADD, reason_to_add(b), wanted, NULL)
+				: 0;
 	dev = missing_dev(b->diff, wanted);
 	if (dev)
 		return plan_wait(b->diff->plan, dev, &wanted->obj);
@@ -216,8 +216,8 @@ static const struct filter *excluded_by(struct pending *const *added, size_t n,
 }
 
 /*
- * Looks over what one pref gave: removals that stand in the way of an addition come first. Foreign ones
- * that stay and are in the way are a conflict.
+ * Looks over what one pref gave: removals that stand in the way of an addition come first. Foreign
+ * ones that stay and are in the way are a conflict.
  */
 static int settle_pref(struct block_walk *b, size_t first, size_t found_first, size_t found_end)
 {
@@ -284,9 +284,9 @@ static int walk_pref(struct block_walk *b, size_t wi, size_t we, size_t fi, size
 	while (r == 0 && (wi < we || fi < fe)) {
 		const struct filter *wanted = wi < we ? wanted_at(b->diff, wi) : NULL;
 		const struct filter *found = fi < fe ? found_at(b->diff, fi) : NULL;
-		int c = !wanted ? 1 :
-			!found	? -1 :
-				  kind_ops(KIND_FILTER)->compare(&wanted->obj, &found->obj);
+		int c = !wanted	 ? 1
+			: !found ? -1
+				 : kind_ops(KIND_FILTER)->compare(&wanted->obj, &found->obj);
 
 		if (c == 0)
 			r = walk_both(b, wanted, found);
@@ -365,8 +365,8 @@ static int emit(struct block_walk *b, size_t wi, size_t we, size_t fi, size_t fe
 }
 
 /*
- * The shortcut ends software classification, so it may stand only while nothing in the block needs it: a
- * foreign filter that stays and is not skip_sw does.
+ * The shortcut ends software classification, so it may stand only while nothing in the block needs
+ * it: a foreign filter that stays and is not skip_sw does.
  */
 static bool may_cover(const struct block_walk *b, size_t fi, size_t fe)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The engine's thread and the two boxes between it and the loop thread: jobs go in; snapshots, events and
- * finished jobs come out. See engine.h. What is done with them is owner.c's.
+ * The engine's thread and the two boxes between it and the loop thread: jobs go in; snapshots,
+ * events and finished jobs come out. See engine.h. What is done with them is owner.c's.
  */
 #include "daemon/engine/engine.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * engine: the thread that does everything that may wait for the kernel or the disk. The loop thread
- * gives it jobs and gets snapshots and events; they share nothing else. engine_*() functions are for the
- * loop thread; callbacks run there.
+ * gives it jobs and gets snapshots and events; they share nothing else. engine_*() functions are
+ * for the loop thread; callbacks run there.
  */
 #ifndef SWD_ENGINE_ENGINE_H
 #define SWD_ENGINE_ENGINE_H
@@ -21,34 +21,34 @@ struct engine_options {
 };
 
 enum job_type {
-	JOB_APPLY,   /* text, or NULL: the file at config_path */
-	JOB_PLAN,    /* the same, and changes nothing */
-	JOB_COUNTERS,/* reads the counters of `block` (0: all) into a new snapshot */
-	JOB_STOP,    /* ends the engine after what runs now; the kernel keeps everything */
-	JOB_TEARDOWN,/* removes all that is ours */
+	JOB_APPLY,    /* text, or NULL: the file at config_path */
+	JOB_PLAN,     /* the same, and changes nothing */
+	JOB_COUNTERS, /* reads the counters of `block` (0: all) into a new snapshot */
+	JOB_STOP,     /* ends the engine after what runs now; the kernel keeps everything */
+	JOB_TEARDOWN, /* removes all that is ours */
 };
 
 struct job {
 	enum job_type type;
-	char *text;                /* owned; JOB_APPLY, JOB_PLAN */
+	char *text; /* owned; JOB_APPLY, JOB_PLAN */
 	size_t text_size;
 	uint32_t block;
-	uid_t uid;                 /* who asked: for the store's history */
-	char who[64];              /* "sw-cli pid 123", "SIGHUP", "start" */
+	uid_t uid;    /* who asked: for the store's history */
+	char who[64]; /* "sw-cli pid 123", "SIGHUP", "start" */
 
 	/* Results, valid in done(). */
-	int result;                /* 0, or -errno: -EINVAL with diags when the file is wrong */
+	int result; /* 0, or -errno: -EINVAL with diags when the file is wrong */
 	enum apply_outcome outcome;
 	uint64_t generation;
-	struct diags *diags;       /* errors and warnings with places; may be NULL */
-	char *plan_json;           /* JOB_PLAN and JOB_APPLY: what was (to be) done; owned */
-	size_t steps;              /* how many */
+	struct diags *diags; /* errors and warnings with places; may be NULL */
+	char *plan_json;     /* JOB_PLAN and JOB_APPLY: what was (to be) done; owned */
+	size_t steps;	     /* how many */
 
 	/* Runs in the loop thread, once, also when the engine stops before the job's turn
 	 * (-ECANCELED). The job is freed behind it. */
 	void (*done)(struct job *job, void *data);
 	void *data;
-	struct job *next;          /* the engine's */
+	struct job *next; /* the engine's */
 };
 
 struct job *job_new(enum job_type type);
@@ -66,7 +66,7 @@ enum engine_event_type {
 };
 struct engine_event {
 	enum engine_event_type type;
-	uint64_t at_ns;            /* realtime */
+	uint64_t at_ns; /* realtime */
 	char about[64];
 	char text[256];
 };
@@ -79,10 +79,12 @@ struct engine_listener {
 	void *data;
 };
 
-/* Starts the thread. loop: of the loop thread; engine_stop() comes before it is freed. 0 or -errno. */
+/* Starts the thread. loop: of the loop thread; engine_stop() comes before it is freed. 0 or -errno.
+ */
 int engine_start(struct loop *loop, const struct engine_options *options,
 		 const struct engine_listener *listener, struct engine **ret);
-/* Ends the thread and frees all; waits at most wait_ms, then -ETIMEDOUT and the process should exit. */
+/* Ends the thread and frees all; waits at most wait_ms, then -ETIMEDOUT and the process should
+ * exit. */
 int engine_stop(struct engine *e, uint32_t wait_ms);
 
 /* Takes over the job. */

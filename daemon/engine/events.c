@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What happens in the kernel, taken into found: see observe.h. Our own changes come this way too; found
- * has them already from their answers, but the bypass room hears of them here, so that it hears of all
- * filters in the kernel's order.
+ * What happens in the kernel, taken into found: see observe.h. Our own changes come this way too;
+ * found has them already from their answers, but the bypass room hears of them here, so that it
+ * hears of all filters in the kernel's order.
  */
 #include "daemon/engine/observe.h"
 
@@ -11,20 +11,20 @@
 
 #include "config/base/log.h"
 
-#define ASK_MOST 64      /* questions of one drain; then the block is dumped instead */
+#define ASK_MOST 64	 /* questions of one drain; then the block is dumped instead */
 #define READ_AT_ONCE 512 /* messages */
 #define READ_ROUNDS 64
 
 const char *observe_dev_name(const struct object *dev)
 {
-	return dev->kind == KIND_PORT ? ((const struct port *)dev)->name :
-					((const struct vlan *)dev)->name;
+	return dev->kind == KIND_PORT ? ((const struct port *)dev)->name
+				      : ((const struct vlan *)dev)->name;
 }
 
 const struct link_facts *observe_facts(const struct object *dev)
 {
-	return dev->kind == KIND_PORT ? &((const struct port *)dev)->facts :
-					&((const struct vlan *)dev)->facts;
+	return dev->kind == KIND_PORT ? &((const struct port *)dev)->facts
+				      : &((const struct vlan *)dev)->facts;
 }
 
 static const struct object *found_dev(const struct engine_owner *o, const char *name)
@@ -62,7 +62,8 @@ static void block_gone(struct engine_owner *o, uint32_t block)
 	bypass_block_gone(o->bypass, block);
 	state_block_filters(o->found, block, &i, &end);
 	while (end-- > i) {
-		_cleanup_object_ struct object *f = object_ref(state_at(o->found, KIND_FILTER, end));
+		_cleanup_object_ struct object *f =
+			object_ref(state_at(o->found, KIND_FILTER, end));
 
 		state_remove(o->found, f);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Moving filters out of marked protos: see heal.h. Which protos, the bypass room says; to which prefs,
- * compile; that additions come before removals, diff.
+ * Moving filters out of marked protos: see heal.h. Which protos, the bypass room says; to which
+ * prefs, compile; that additions come before removals, diff.
  */
 #include "daemon/engine/heal.h"
 
@@ -11,12 +11,12 @@
 #include "daemon/engine/apply.h"
 #include "daemon/engine/wanted.h"
 
-#define HEAL_MOST 4096              /* protos at once */
+#define HEAL_MOST 4096		     /* protos at once */
 #define HEAL_AGAIN_NS 30000000000ULL /* after one that failed */
 
 /*
- * With a history not seen whole the marks are a suspicion: rebuilding everything for that is only right
- * where the file requires the bypass.
+ * With a history not seen whole the marks are a suspicion: rebuilding everything for that is only
+ * right where the file requires the bypass.
  */
 static bool worth_it(struct engine_owner *o, const struct block *block)
 {
@@ -76,8 +76,8 @@ static int move(struct engine_owner *o, const struct pref_avoid *away, size_t n,
 	state_free(o->filters);
 	o->filters = take(filters);
 	o->repairs += n;
-	owner_event(o, ENGINE_EVENT_REPAIRED, "bypass", "%zu marked prefs were rebuilt in %zu steps",
-		    n, plan.count);
+	owner_event(o, ENGINE_EVENT_REPAIRED, "bypass",
+		    "%zu marked prefs were rebuilt in %zu steps", n, plan.count);
 	log_notice("bypass: %zu marked prefs were rebuilt in %zu steps", n, plan.count);
 	return 0;
 }
@@ -107,8 +107,10 @@ bool heal_run(struct engine_owner *o)
 	o->heal_due = now + HEAL_AGAIN_NS;
 	owner_sooner(&o->repair_due, o->heal_due);
 	if (r == -ENOENT)
-		alert_set(&o->alerts, "heal", "bypass",
-			  "%zu prefs keep a mark that ends the bypass, and their rules say the pref", n);
+		alert_set(
+			&o->alerts, "heal", "bypass",
+			"%zu prefs keep a mark that ends the bypass, and their rules say the pref",
+			n);
 	else if (diags_count(d))
 		alert_set(&o->alerts, "heal", "bypass", "marked prefs can't be rebuilt: %s",
 			  diags_at(d, 0)->text);

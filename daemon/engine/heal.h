@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * heal: Linux 6.12 never forgets that a proto once needed software, as long as the proto lives. Where such
- * a mark is left and nothing in the proto needs software, its filters are put into a new pref and only
- * then taken out of the old one, so that no frame meets a gap.
+ * heal: Linux 6.12 never forgets that a proto once needed software, as long as the proto lives.
+ * Where such a mark is left and nothing in the proto needs software, its filters are put into a new
+ * pref and only then taken out of the old one, so that no frame meets a gap.
  */
 #ifndef SWD_ENGINE_HEAL_H
 #define SWD_ENGINE_HEAL_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The engine's side of the bypass: asks the policy room block by block and tells what changed. See judge.h.
+ * The engine's side of the bypass: asks the policy room block by block and tells what changed. See
+ * judge.h.
  */
 #include "daemon/engine/judge.h"
 
@@ -46,8 +47,8 @@ static bool foreign_culprit(const struct bypass_report *r)
 }
 
 /*
- * A block of software rules has no bypass by its own wish: that is no alarm. It is one if the file requires
- * the bypass, or if someone else took it away.
+ * A block of software rules has no bypass by its own wish: that is no alarm. It is one if the file
+ * requires the bypass, or if someone else took it away.
  */
 static bool is_alarming(const struct block *block, const struct bypass_report *r)
 {

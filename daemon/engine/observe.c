@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reading what the kernel holds: dumps, questions, and the outcome of our own requests. See observe.h.
+ * Reading what the kernel holds: dumps, questions, and the outcome of our own requests. See
+ * observe.h.
  */
 #include "daemon/engine/observe.h"
 
@@ -72,7 +73,8 @@ static int replace_kind(struct state *found, enum kind kind, const struct state 
 	return 0;
 }
 
-/* What is in found and not in the dump goes, with all that rests on it; what is in the dump is put. */
+/* What is in found and not in the dump goes, with all that rests on it; what is in the dump is put.
+ */
 static int refresh_links(struct engine_owner *o)
 {
 	static const enum kind kinds[] = { KIND_PORT, KIND_VLAN };
@@ -181,8 +183,8 @@ static void filter_lost(struct engine_owner *o, const struct filter *f)
 }
 
 /*
- * A dump of filters can miss one that is there (it resumes by index). So a few that are missing are asked
- * for by name; when many are, what a second dump misses too is gone.
+ * A dump of filters can miss one that is there (it resumes by index). So a few that are missing are
+ * asked for by name; when many are, what a second dump misses too is gone.
  */
 static int settle_missing(struct engine_owner *o, uint32_t block, const struct state *missing)
 {

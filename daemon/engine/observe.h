@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * observe: keeps found true. The only room that writes it. Dumps are the truth, events are hints: an event
- * that says something is there is taken; one that says a filter is gone makes us ask for it by name; what
- * changes without an event (a last unbind empties a block, binds change in_hw) is marked stale and dumped
- * again. Each filter event also goes to the bypass room, in the kernel's order.
+ * observe: keeps found true. The only room that writes it. Dumps are the truth, events are hints:
+ * an event that says something is there is taken; one that says a filter is gone makes us ask for
+ * it by name; what changes without an event (a last unbind empties a block, binds change in_hw) is
+ * marked stale and dumped again. Each filter event also goes to the bypass room, in the kernel's
+ * order.
  *
  * observe.c reads (dumps and questions), events.c takes what happens.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Records of what is ours and can carry no mark: see owned.h. Pure; owner.c keeps the set, store.c writes it.
+ * Records of what is ours and can carry no mark: see owned.h. Pure; owner.c keeps the set, store.c
+ * writes it.
  */
 #include "daemon/engine/owned.h"
 
@@ -74,8 +75,8 @@ static int parse_vlan(const char *name, const char *detail, struct object **ret)
 
 	if (!v)
 		return -ENOMEM;
-	if (sscanf(detail, "link=%15s id=%u protocol=%x", link, &id, &protocol) != 3 ||
-	    id > 4094 || protocol > 0xffff || !COPY_NAME(v->name, name))
+	if (sscanf(detail, "link=%15s id=%u protocol=%x", link, &id, &protocol) != 3 || id > 4094 ||
+	    protocol > 0xffff || !COPY_NAME(v->name, name))
 		return -EINVAL;
 	COPY_NAME(v->link, link);
 	v->id = (uint16_t)id;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * owned: which VLANs, addresses and qdiscs are swd's. They can carry no cookie, so the set is kept here
- * and in the store: objects with their keys, and what tells a look-alike apart (a VLAN's link and id, a
- * qdisc's blocks). What was there before swd wanted it is not ours, and stays when it is wanted no more.
+ * owned: which VLANs, addresses and qdiscs are swd's. They can carry no cookie, so the set is kept
+ * here and in the store: objects with their keys, and what tells a look-alike apart (a VLAN's link
+ * and id, a qdisc's blocks). What was there before swd wanted it is not ours, and stays when it is
+ * wanted no more.
  */
 #ifndef SWD_ENGINE_OWNED_H
 #define SWD_ENGINE_OWNED_H

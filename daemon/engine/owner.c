@@ -175,8 +175,8 @@ static void probe(struct engine_owner *o)
 	o->ability_how = how;
 	if (r < 0) {
 		o->ability = BYPASS_ABILITY_UNKNOWN;
-		alert_set(&o->alerts, "probe", "bypass", "the kernel's ability is not known: %s: %s",
-			  how, strerror(-r));
+		alert_set(&o->alerts, "probe", "bypass",
+			  "the kernel's ability is not known: %s: %s", how, strerror(-r));
 	}
 }
 

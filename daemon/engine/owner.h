@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * owner: all that the engine thread knows, and its dispatch. Wanted is written only by commit, found only
- * by observe, the kernel only by apply; everybody here may read. It knows no loop and no thread, so tests
- * drive it step by step: engine.c gives it jobs, tells it when the kernel's events can be read, and calls
- * owner_tick() when owner_due() has come.
+ * owner: all that the engine thread knows, and its dispatch. Wanted is written only by commit,
+ * found only by observe, the kernel only by apply; everybody here may read. It knows no loop and no
+ * thread, so tests drive it step by step: engine.c gives it jobs, tells it when the kernel's events
+ * can be read, and calls owner_tick() when owner_due() has come.
  */
 #ifndef SWD_ENGINE_OWNER_H
 #define SWD_ENGINE_OWNER_H
@@ -43,10 +43,10 @@ struct engine_owner {
 	struct bypass *bypass;
 
 	/* Wanted. Only commit (and heal, which moves prefs) writes it. */
-	struct config *config;     /* NULL before the first good file */
-	struct state *filters;     /* compiled; NULL likewise */
-	uint64_t generation;       /* committed; 0: none */
-	uint64_t text_hash;        /* of the committed text */
+	struct config *config; /* NULL before the first good file */
+	struct state *filters; /* compiled; NULL likewise */
+	uint64_t generation;   /* committed; 0: none */
+	uint64_t text_hash;    /* of the committed text */
 	enum apply_outcome last_outcome;
 	uint64_t last_apply_ns;
 	char last_error[512];
@@ -54,12 +54,12 @@ struct engine_owner {
 	/* Found. Only observe writes it. */
 	struct state *found;
 	struct stale stale;
-	struct state *ask;         /* keys to be asked for by name */
-	uint64_t counters_ns;      /* realtime */
-	uint64_t full_dump_ns;     /* monotonic: of the last dump of everything */
+	struct state *ask;     /* keys to be asked for by name */
+	uint64_t counters_ns;  /* realtime */
+	uint64_t full_dump_ns; /* monotonic: of the last dump of everything */
 
 	/* What is ours and carries no mark; the store holds the same. */
-	struct store *store;       /* NULL: there is none to write to */
+	struct store *store; /* NULL: there is none to write to */
 	struct state *owned;
 
 	struct bypass_report *reports; /* for each wanted block, by id */
@@ -72,9 +72,9 @@ struct engine_owner {
 	uint64_t published_ns;
 	uint64_t snapshot_number;
 	uint64_t repairs;
-	uint64_t heal_due;         /* not before, after a heal that failed */
+	uint64_t heal_due; /* not before, after a heal that failed */
 	bool settled, ready, judge;
-	size_t waiting;            /* objects that wait for a port */
+	size_t waiting; /* objects that wait for a port */
 };
 
 /*
@@ -102,8 +102,8 @@ void owner_tick(struct engine_owner *o);
 void owner_changed(struct engine_owner *o);
 /* Clients should get a new snapshot. */
 void owner_news(struct engine_owner *o);
-void owner_event(struct engine_owner *o, enum engine_event_type type, const char *about, const char *fmt, ...)
-	_printf_(4, 5);
+void owner_event(struct engine_owner *o, enum engine_event_type type, const char *about,
+		 const char *fmt, ...) _printf_(4, 5);
 /* The settings in force: the file's, or the defaults. */
 const struct daemon_settings *owner_settings(const struct engine_owner *o);
 /* Tells the operator that the store failed (r < 0), or that it works. */

@@ -53,8 +53,7 @@ int plan_wait(struct plan *p, const char *port, const struct object *for_what)
 	return 0;
 }
 
-int plan_conflict(struct plan *p, const struct object *object, bool blocking, const char *fmt,
-		  ...)
+int plan_conflict(struct plan *p, const struct object *object, bool blocking, const char *fmt, ...)
 {
 	struct conflict *c;
 	va_list ap;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plan: an ordered list of steps that lead from found to wanted, each with its reason. Made by diff,
- * shown by `sw-cli plan`, carried out by apply: one list, one code.
+ * plan: an ordered list of steps that lead from found to wanted, each with its reason. Made by
+ * diff, shown by `sw-cli plan`, carried out by apply: one list, one code.
  */
 #ifndef SWD_ENGINE_PLAN_H
 #define SWD_ENGINE_PLAN_H
@@ -10,12 +10,12 @@
 #include "daemon/kernel/kernel.h"
 
 enum step_reason {
-	STEP_MISSING,   /* wanted and not there */
+	STEP_MISSING,	/* wanted and not there */
 	STEP_DIFFERENT, /* there, and not as wanted */
-	STEP_LEFTOVER,  /* ours, and not wanted any more */
-	STEP_EVICT,     /* foreign, and the file says evict */
-	STEP_HEAL,      /* moved to a new pref so that the kernel forgets its mark */
-	STEP_TAKEOVER,  /* a foreign qdisc in the place of ours, and the file allows it */
+	STEP_LEFTOVER,	/* ours, and not wanted any more */
+	STEP_EVICT,	/* foreign, and the file says evict */
+	STEP_HEAL,	/* moved to a new pref so that the kernel forgets its mark */
+	STEP_TAKEOVER,	/* a foreign qdisc in the place of ours, and the file allows it */
 };
 
 struct step {
@@ -33,9 +33,9 @@ struct waiting {
 
 /* What can't be done until a person decides: something foreign is in the way. */
 struct conflict {
-	struct object *object;       /* a reference; what can't be as the file says */
-	bool blocking;               /* an apply is refused for it; else it is only told */
-	char text[160];              /* what is in the way, no full stop */
+	struct object *object; /* a reference; what can't be as the file says */
+	bool blocking;	       /* an apply is refused for it; else it is only told */
+	char text[160];	       /* what is in the way, no full stop */
 };
 
 struct plan {
@@ -50,10 +50,11 @@ struct plan {
 /* All return 0 or -ENOMEM. A plan starts as { 0 }. */
 void plan_clear(struct plan *p);
 int plan_add(struct plan *p, enum kernel_op op, enum step_reason reason,
-	     const struct object *wanted, const struct object *found); /* takes references of its own */
+	     const struct object *wanted,
+	     const struct object *found); /* takes references of its own */
 int plan_wait(struct plan *p, const char *port, const struct object *for_what);
-int plan_conflict(struct plan *p, const struct object *object, bool blocking, const char *fmt,
-		  ...) _printf_(4, 5);
+int plan_conflict(struct plan *p, const struct object *object, bool blocking, const char *fmt, ...)
+	_printf_(4, 5);
 
 const char *step_reason_name(enum step_reason r); /* "missing", ... */
 /* "+ block 10 chain 0 pref 11 ip flower 0x1 (rule no-bogons): missing" */

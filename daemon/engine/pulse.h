@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pulse: where the engine thread is, for the watchdog that the loop thread feeds. Written by the engine
- * thread, read by the loop thread, no lock.
+ * pulse: where the engine thread is, for the watchdog that the loop thread feeds. Written by the
+ * engine thread, read by the loop thread, no lock.
  */
 #ifndef SWD_ENGINE_PULSE_H
 #define SWD_ENGINE_PULSE_H

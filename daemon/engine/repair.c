@@ -103,8 +103,8 @@ static void note_outcomes(struct engine_owner *o, const struct apply *a, const s
 			note_done(o, &a->plan->steps[i], &told);
 		else
 			note_refused(o, &a->plan->steps[i],
-				     a->said[i] ? diags_at(d, a->said[i] - 1)->text :
-						  strerror(-a->errors[i]));
+				     a->said[i] ? diags_at(d, a->said[i] - 1)->text
+						: strerror(-a->errors[i]));
 	}
 	if (told > TELL_MOST)
 		log_notice("repair: and %zu more", told - TELL_MOST);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * repair: brings found back to wanted after something happened: a settle time behind the event, and at
- * least once per audit time even if nothing was heard. What is refused, or has to be put right again and
- * again, waits longer each time.
+ * repair: brings found back to wanted after something happened: a settle time behind the event, and
+ * at least once per audit time even if nothing was heard. What is refused, or has to be put right
+ * again and again, waits longer each time.
  */
 #ifndef SWD_ENGINE_REPAIR_H
 #define SWD_ENGINE_REPAIR_H

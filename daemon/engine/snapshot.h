@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * snapshot: what the engine tells the rest of the process: a picture of everything at one moment, shared
- * by reference count and never changed. The loop thread answers clients from the newest one.
+ * snapshot: what the engine tells the rest of the process: a picture of everything at one moment,
+ * shared by reference count and never changed. The loop thread answers clients from the newest one.
  */
 #ifndef SWD_ENGINE_SNAPSHOT_H
 #define SWD_ENGINE_SNAPSHOT_H
@@ -10,35 +10,35 @@
 #include "daemon/policy/bypass.h"
 
 enum apply_outcome {
-	APPLY_NONE,      /* nothing was ever applied */
+	APPLY_NONE, /* nothing was ever applied */
 	APPLY_DONE,
-	APPLY_REFUSED,   /* the file was wrong: nothing was tried */
-	APPLY_REVERTED,  /* the kernel refused; what was before is back */
-	APPLY_FAILED,    /* the kernel refused, and undoing failed too */
+	APPLY_REFUSED,	/* the file was wrong: nothing was tried */
+	APPLY_REVERTED, /* the kernel refused; what was before is back */
+	APPLY_FAILED,	/* the kernel refused, and undoing failed too */
 };
 
 /* Something an operator should know of now. */
 struct alert {
-	char id[32];         /* stable: "bypass-off", "port-waiting", "store", "drift", "foreign" */
-	char about[64];      /* "block edge", "port lan3" */
+	char id[32];	/* stable: "bypass-off", "port-waiting", "store", "drift", "foreign" */
+	char about[64]; /* "block edge", "port lan3" */
 	char text[256];
-	uint64_t since_ns;   /* realtime */
+	uint64_t since_ns; /* realtime */
 };
 
 struct snapshot {
-	uint32_t refs;       /* atomic */
-	uint64_t number;     /* rises with each one */
-	uint64_t made_ns;    /* realtime */
+	uint32_t refs;	  /* atomic */
+	uint64_t number;  /* rises with each one */
+	uint64_t made_ns; /* realtime */
 
 	uint64_t generation; /* committed; 0: none */
 	enum apply_outcome last_outcome;
-	uint64_t last_apply_ns;     /* realtime; 0: never */
-	char last_error[512];       /* first error of the last apply, with its place; "" if it was fine */
+	uint64_t last_apply_ns; /* realtime; 0: never */
+	char last_error[512]; /* first error of the last apply, with its place; "" if it was fine */
 
-	struct config *config;      /* wanted, as written; NULL before the first good file */
-	struct state *filters;      /* wanted filters, compiled; NULL likewise */
-	struct state *found;        /* what the kernel holds */
-	uint64_t counters_ns;       /* realtime: when filter counters in `found` were read */
+	struct config *config; /* wanted, as written; NULL before the first good file */
+	struct state *filters; /* wanted filters, compiled; NULL likewise */
+	struct state *found;   /* what the kernel holds */
+	uint64_t counters_ns;  /* realtime: when filter counters in `found` were read */
 
 	enum bypass_ability ability;
 	char ability_how[128];
@@ -50,8 +50,8 @@ struct snapshot {
 	size_t alert_count;
 
 	struct kernel_counts counts;
-	uint64_t repairs;           /* objects put right since start */
-	bool settled;               /* nothing to do that swd knows of */
+	uint64_t repairs; /* objects put right since start */
+	bool settled;	  /* nothing to do that swd knows of */
 };
 
 struct snapshot *snapshot_ref(struct snapshot *s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is wanted first: see commit.h. A box that boots takes the file; a broken file must not leave it
- * without the rules it had, so then the last committed generation is taken from the store.
+ * What is wanted first: see commit.h. A box that boots takes the file; a broken file must not leave
+ * it without the rules it had, so then the last committed generation is taken from the store.
  */
 #include "daemon/engine/commit.h"
 
@@ -61,8 +61,8 @@ static int committed(struct engine_owner *o, struct generation *ret)
 }
 
 /*
- * The generation that was in force: what it says is wanted, and brought about step by step; a step that is
- * refused now stops no other, since half of a box's rules are better than none.
+ * The generation that was in force: what it says is wanted, and brought about step by step; a step
+ * that is refused now stops no other, since half of a box's rules are better than none.
  */
 static int restore(struct engine_owner *o, const struct generation *g)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store over SQLite, the only room that knows it: see store.h. Write-ahead log, full sync at commits:
- * an apply that was answered is on the disk.
+ * The store over SQLite, the only room that knows it: see store.h. Write-ahead log, full sync at
+ * commits: an apply that was answered is on the disk.
  */
 #include "daemon/engine/store.h"
 
@@ -21,23 +21,22 @@ struct store {
 	bool rebuilt;
 };
 
-static const char schema[] =
-	"CREATE TABLE generation ("
-	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
-	" at_ns INTEGER NOT NULL,"
-	" who TEXT NOT NULL,"
-	" uid INTEGER NOT NULL,"
-	" outcome TEXT NOT NULL," /* trying, done, reverted, failed */
-	" error TEXT,"
-	" text BLOB NOT NULL);"
-	"CREATE TABLE owned ("
-	" kind TEXT NOT NULL,"
-	" name TEXT NOT NULL,"
-	" detail TEXT NOT NULL,"
-	" PRIMARY KEY (kind, name, detail));"
-	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
-	"PRAGMA application_id = 1937204224;"
-	"PRAGMA user_version = 1;";
+static const char schema[] = "CREATE TABLE generation ("
+			     " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+			     " at_ns INTEGER NOT NULL,"
+			     " who TEXT NOT NULL,"
+			     " uid INTEGER NOT NULL,"
+			     " outcome TEXT NOT NULL," /* trying, done, reverted, failed */
+			     " error TEXT,"
+			     " text BLOB NOT NULL);"
+			     "CREATE TABLE owned ("
+			     " kind TEXT NOT NULL,"
+			     " name TEXT NOT NULL,"
+			     " detail TEXT NOT NULL,"
+			     " PRIMARY KEY (kind, name, detail));"
+			     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+			     "PRAGMA application_id = 1937204224;"
+			     "PRAGMA user_version = 1;";
 
 static int to_errno(int rc)
 {
@@ -253,8 +252,9 @@ int store_open(const char *dir, const char *place, struct store **ret, char word
 	if (r == -EUCLEAN) {
 		r = move_aside(path, aside, sizeof(aside));
 		if (r < 0) {
-			snprintf(words, STORE_WORDS, "%.150s is corrupt and can't be moved aside: %s",
-				 path, strerror(-r));
+			snprintf(words, STORE_WORDS,
+				 "%.150s is corrupt and can't be moved aside: %s", path,
+				 strerror(-r));
 			return -EUCLEAN;
 		}
 		r = open_file(path, place, ret);
@@ -266,7 +266,8 @@ int store_open(const char *dir, const char *place, struct store **ret, char word
 		return r;
 	}
 	if (r == -EPROTO)
-		snprintf(words, STORE_WORDS, "%.150s is of a newer version of swd; left as it is", path);
+		snprintf(words, STORE_WORDS, "%.150s is of a newer version of swd; left as it is",
+			 path);
 	else if (r < 0)
 		snprintf(words, STORE_WORDS, "%.150s: %s", path, strerror(-r));
 	return r;
@@ -404,7 +405,8 @@ static int each_owned(struct store *s, const char *sql, const struct object *con
 	return r;
 }
 
-static int change_owned(struct store *s, const char *sql, const struct object *const *list, size_t n)
+static int change_owned(struct store *s, const char *sql, const struct object *const *list,
+			size_t n)
 {
 	int r;
 
@@ -421,8 +423,8 @@ int store_own(struct store *s, const struct object *const *list, size_t n)
 
 int store_disown(struct store *s, const struct object *const *list, size_t n)
 {
-	return change_owned(s, "DELETE FROM owned WHERE kind = ?1 AND name = ?2 AND detail = ?3", list,
-			    n);
+	return change_owned(s, "DELETE FROM owned WHERE kind = ?1 AND name = ?2 AND detail = ?3",
+			    list, n);
 }
 
 static enum kind kind_named(const char *name)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store: what must survive: generations (the text, who, when, how it ended) and the few records of what is
- * ours and can carry no mark. One SQLite file, `swd.db`, in the state folder. No journal of steps: after a
- * crash a dump and a diff are the recovery.
+ * store: what must survive: generations (the text, who, when, how it ended) and the few records of
+ * what is ours and can carry no mark. One SQLite file, `swd.db`, in the state folder. No journal of
+ * steps: after a crash a dump and a diff are the recovery.
  *
- * A corrupt file is moved aside once, with the time in its name, and a new one begun; a file of a newer
- * schema is left as it is and not used. Calls may wait for the disk.
+ * A corrupt file is moved aside once, with the time in its name, and a new one begun; a file of a
+ * newer schema is left as it is and not used. Calls may wait for the disk.
  */
 #ifndef SWD_ENGINE_STORE_H
 #define SWD_ENGINE_STORE_H
@@ -20,10 +20,10 @@ struct store;
 #define STORE_WORDS 256
 
 /*
- * Opens or makes the store in `dir`. `place` names this boot and network namespace: records of ownership
- * of another place are dropped, since the kernel has forgotten those objects. words gets what an operator
- * should know ("" if nothing), also after success. 0 or -errno: -EPROTO for a newer schema, -EROFS,
- * -ENOSPC, -EACCES, -EUCLEAN (corrupt and can't be moved), -EBUSY, -EIO.
+ * Opens or makes the store in `dir`. `place` names this boot and network namespace: records of
+ * ownership of another place are dropped, since the kernel has forgotten those objects. words gets
+ * what an operator should know ("" if nothing), also after success. 0 or -errno: -EPROTO for a
+ * newer schema, -EROFS, -ENOSPC, -EACCES, -EUCLEAN (corrupt and can't be moved), -EBUSY, -EIO.
  */
 int store_open(const char *dir, const char *place, struct store **ret, char words[STORE_WORDS]);
 void store_close(struct store *s);
@@ -38,7 +38,8 @@ struct generation {
 };
 void generation_clear(struct generation *g);
 
-/* Notes that a text is being tried; nothing may be changed before this has succeeded. 0 or -errno. */
+/* Notes that a text is being tried; nothing may be changed before this has succeeded. 0 or -errno.
+ */
 int store_try(struct store *s, const char *text, size_t size, const char *who, uid_t uid,
 	      uint64_t *ret_id);
 /* How the trial ended: DONE commits it. error may be NULL. Keeps the last `keep` generations. */

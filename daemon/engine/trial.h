@@ -10,13 +10,13 @@
 #include "daemon/engine/wanted.h"
 
 struct trial {
-	const char *text;     /* not owned, or `read` */
-	char *read;           /* owned: what was read from the file */
+	const char *text; /* not owned, or `read` */
+	char *read;	  /* owned: what was read from the file */
 	size_t size;
 	const char *who;
 	uid_t uid;
-	struct diags *diags;  /* the caller's */
-	bool lenient;         /* what something foreign stands in the way of is left out, not refused */
+	struct diags *diags; /* the caller's */
+	bool lenient; /* what something foreign stands in the way of is left out, not refused */
 
 	struct candidate candidate;
 	struct plan plan;

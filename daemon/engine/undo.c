@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The way back from an apply that failed: see apply.h. The steps that were done are turned around, last
- * one first, with the objects as they were found before; then they are carried out by the same code.
+ * The way back from an apply that failed: see apply.h. The steps that were done are turned around,
+ * last one first, with the objects as they were found before; then they are carried out by the same
+ * code.
  */
 #include "daemon/engine/apply.h"
 
@@ -70,8 +71,7 @@ static bool in_plan(const struct plan *p, const struct object *key)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct object *o = step_object(&p->steps[i]);
 
-		if (o->kind == key->kind &&
-		    kind_ops((enum kind)key->kind)->compare(o, key) == 0)
+		if (o->kind == key->kind && kind_ops((enum kind)key->kind)->compare(o, key) == 0)
 			return true;
 	}
 	return false;
@@ -120,8 +120,8 @@ static int make_plan(const struct engine_owner *o, const struct apply *a, struct
 		int r = 0;
 
 		if (p->steps[i].op == KERNEL_ADD && p->steps[i].wanted->kind == KIND_VLAN)
-			r = put_back_addresses(
-				a, ((const struct vlan *)p->steps[i].wanted)->name, p);
+			r = put_back_addresses(a, ((const struct vlan *)p->steps[i].wanted)->name,
+					       p);
 		if (r < 0)
 			return r;
 	}
@@ -141,8 +141,7 @@ int apply_undo(struct engine_owner *o, const struct apply *a, struct diags *d)
 		r = apply_run(o, &p, APPLY_EACH, d, &back);
 	/* What was foreign and came back is not ours for that. */
 	for (size_t i = 0; i < p.count; i++)
-		if (p.steps[i].op == KERNEL_ADD &&
-		    !owned_has(a->owned_before, p.steps[i].wanted))
+		if (p.steps[i].op == KERNEL_ADD && !owned_has(a->owned_before, p.steps[i].wanted))
 			apply_disown(o, p.steps[i].wanted);
 	return r < 0 ? -EIO : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * wanted: from text to what the kernel shall hold: load, check, compile. Nothing is committed here; a
- * candidate is thrown away if it is no good. Also the two short ways to a plan that everyone takes.
+ * wanted: from text to what the kernel shall hold: load, check, compile. Nothing is committed here;
+ * a candidate is thrown away if it is no good. Also the two short ways to a plan that everyone
+ * takes.
  */
 #ifndef SWD_ENGINE_WANTED_H
 #define SWD_ENGINE_WANTED_H
@@ -20,8 +21,8 @@ void candidate_clear(struct candidate *c);
 int candidate_make(struct engine_owner *o, const char *text, size_t size, struct diags *d,
 		   struct candidate *ret);
 /*
- * The same rules in other prefs: those filters of what is wanted now that stand in one of the protos are
- * moved, all others stay.
+ * The same rules in other prefs: those filters of what is wanted now that stand in one of the
+ * protos are moved, all others stay.
  */
 int candidate_move(struct engine_owner *o, const struct pref_avoid *away, size_t n, struct diags *d,
 		   struct state **ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A kernel of paper: kernel.h over a state in memory, with the rules of Linux that the engine must know
- * (what can't stand beside what, what vanishes without a word), and a k-th request that fails.
+ * A kernel of paper: kernel.h over a state in memory, with the rules of Linux that the engine must
+ * know (what can't stand beside what, what vanishes without a word), and a k-th request that fails.
  */
 #ifndef SWD_TESTS_UNIT_ENGINE_FAKE_KERNEL_H
 #define SWD_TESTS_UNIT_ENGINE_FAKE_KERNEL_H
@@ -11,16 +11,16 @@
 struct fake {
 	struct state *world;
 	enum bypass_ability ability;
-	size_t requests;      /* carried out or refused since fake_reset_counts() */
+	size_t requests; /* carried out or refused since fake_reset_counts() */
 	size_t refused;
-	size_t fail_at;       /* this one (from 1) is refused; 0: none */
-	size_t fail_all_from; /* this one and all that follow */
-	size_t unknown_at;    /* this one is done and its answer lost */
-	size_t unknown_not_at; /* this one is not done and its answer lost */
+	size_t fail_at;		 /* this one (from 1) is refused; 0: none */
+	size_t fail_all_from;	 /* this one and all that follow */
+	size_t unknown_at;	 /* this one is done and its answer lost */
+	size_t unknown_not_at;	 /* this one is not done and its answer lost */
 	const char *refuse_rule; /* filters of this rule are refused */
-	bool lose_events;     /* a LOST instead of what happens, once */
-	bool dump_misses_one; /* each filter dump leaves out its first entry */
-	char log[512][160];   /* "+ label" */
+	bool lose_events;	 /* a LOST instead of what happens, once */
+	bool dump_misses_one;	 /* each filter dump leaves out its first entry */
+	char log[512][160];	 /* "+ label" */
 	size_t log_count;
 };
 extern struct fake fake;
@@ -49,7 +49,7 @@ const struct filter *fake_filter(uint32_t block, size_t i);
 
 /* All that the kernel holds, counters and ifindexes apart, a line each; the caller frees it. */
 char *fake_text(void);
-bool fake_logged(size_t i, const char *part); /* the i-th log line has it */
+bool fake_logged(size_t i, const char *part);	     /* the i-th log line has it */
 size_t fake_log_find(const char *part, size_t from); /* SIZE_MAX if there is none */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rig: an engine's owner over the kernel of paper, without threads: a test writes a file, lets it start,
- * breaks something, and lets it settle.
+ * rig: an engine's owner over the kernel of paper, without threads: a test writes a file, lets it
+ * start, breaks something, and lets it settle.
  */
 #ifndef SWD_TESTS_UNIT_ENGINE_RIG_H
 #define SWD_TESTS_UNIT_ENGINE_RIG_H

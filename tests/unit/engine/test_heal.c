@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The bypass of a block: marks that stay are healed without a gap, and a shortcut hides nobody's filter. */
+/* The bypass of a block: marks that stay are healed without a gap, and a shortcut hides nobody's
+ * filter. */
 #include "../check.h"
 
 #include <stdio.h>
@@ -25,7 +26,8 @@ static enum bypass_state state_of(const struct rig *r)
 	return report->state;
 }
 
-/* Someone puts a filter that needs software into the pref of the first of ours, under another handle. */
+/* Someone puts a filter that needs software into the pref of the first of ours, under another
+ * handle. */
 static void mark_first(uint16_t pref)
 {
 	struct action drop_it = { .kind = ACTION_DROP };
@@ -96,7 +98,8 @@ static void evicted_filter_leaves_no_mark(void **state)
 	mark_first(pref);
 	rig_settle(&r);
 	assert_int_equal(state_of(&r), BYPASS_ON);
-	assert_int_equal(r.newest->found ? fake_filters(10) : 0, state_count(r.newest->filters, KIND_FILTER));
+	assert_int_equal(r.newest->found ? fake_filters(10) : 0,
+			 state_count(r.newest->filters, KIND_FILTER));
 	rig_end(&r);
 }
 
@@ -177,8 +180,9 @@ static void shortcut_is_deleted_and_comes_back(void **state)
 	rig_settle(&r);
 	assert_non_null(shortcut());
 	/* A rule for software ends it before that rule comes. */
-	rig_write(&r, HEAD BLOCK RULES
-		  "      - { name: soft, match: { dst: 192.0.2.0/24 }, action: drop, offload: preferred }\n");
+	rig_write(
+		&r, HEAD BLOCK RULES
+		"      - { name: soft, match: { dst: 192.0.2.0/24 }, action: drop, offload: preferred }\n");
 	rig_reload_ok(&r);
 	assert_null(shortcut());
 	assert_true(fake_log_find("- ", 0) < fake_log_find("+ ", 0));

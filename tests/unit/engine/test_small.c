@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The small rooms that need no kernel: chains, back-off, alerts, records, and a plan's two faces. */
+/* The small rooms that need no kernel: chains, back-off, alerts, records, and a plan's two faces.
+ */
 #include "../check.h"
 
 #include <stdio.h>

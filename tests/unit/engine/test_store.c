@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The store: what it keeps, and that a store which fails stops an apply before the kernel hears of it. */
+/* The store: what it keeps, and that a store which fails stops an apply before the kernel hears of
+ * it. */
 #include "../check.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* All or nothing: whichever request of a mixed apply fails, the kernel holds what it held before. */
+/* All or nothing: whichever request of a mixed apply fails, the kernel holds what it held before.
+ */
 #include "../check.h"
 
 #include <errno.h>
@@ -32,7 +33,11 @@ static size_t requests_of(const char *from, const char *to)
 	return n;
 }
 
-enum how { REFUSED, UNKNOWN_DONE, UNKNOWN_NOT_DONE };
+enum how {
+	REFUSED,
+	UNKNOWN_DONE,
+	UNKNOWN_NOT_DONE
+};
 
 static bool fail_one(const char *from, const char *to, size_t k, enum how how)
 {
@@ -115,7 +120,8 @@ static void message_names_line_rule_and_words(void **state)
 	struct job *job;
 	char *line;
 
-	start_with(&r, HEAD BLOCK "    rules:\n      - { name: a, match: { dst: 192.0.2.1 }, action: drop }\n");
+	start_with(&r, HEAD BLOCK
+		   "    rules:\n      - { name: a, match: { dst: 192.0.2.1 }, action: drop }\n");
 	rig_write(&r, FILE_ONE);
 	fake.refuse_rule = "two";
 	job = rig_reload(&r);
@@ -127,7 +133,8 @@ static void message_names_line_rule_and_words(void **state)
 	assert_non_null(strstr(r.newest->last_error, "rule two"));
 	free(line);
 	job_free(job);
-	/* The rules that came before it in the batch are gone again; the file is not tried by itself. */
+	/* The rules that came before it in the batch are gone again; the file is not tried by
+	 * itself. */
 	fake_reset_counts();
 	rig_settle(&r);
 	assert_int_equal(fake.requests, 0);
@@ -151,7 +158,8 @@ static void failed_undo_is_told_and_mended(void **state)
 	assert_string_not_equal(before, after);
 	free(after);
 	job_free(job);
-	/* The kernel can again: repair brings what swd answers for; a port's old MTU it does not know. */
+	/* The kernel can again: repair brings what swd answers for; a port's old MTU it does not
+	 * know. */
 	fake.fail_all_from = 0;
 	rig_settle(&r);
 	before = without(before, "port lan1");
