@@ -30,7 +30,7 @@ SOFTWARE = {
     "basic": "protocol all pref 3 handle 1 basic action ok",
     "cgroup": "protocol all pref 3 handle 1 cgroup action ok",
     "fw": "protocol all pref 3 handle 1 fw action ok",
-    "flow": "protocol all pref 3 handle 1 flow hash keys dst divisor 8",
+    "flow": "protocol all pref 3 handle 1 flow hash keys dst baseclass 1:1 divisor 8",
 }
 
 
