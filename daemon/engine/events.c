@@ -263,6 +263,18 @@ static void ask_now(struct engine_owner *o)
 	}
 }
 
+static void tell_foreign(struct engine_owner *o, const struct filter *f)
+{
+	const struct block *block = o->config ? state_block(o->config->wanted, f->block) : NULL;
+	char about[64], label[OBJECT_LABEL];
+
+	if (!block || f->owner != OWNER_FOREIGN || state_find(o->found, f))
+		return;
+	snprintf(about, sizeof(about), "block %s", block->name);
+	object_label(&f->obj, label);
+	owner_event(o, ENGINE_EVENT_FOREIGN, about, "%s", label);
+}
+
 static void filter_event(struct engine_owner *o, const struct kernel_event *e)
 {
 	const struct filter *f = (const struct filter *)e->object;
@@ -271,6 +283,7 @@ static void filter_event(struct engine_owner *o, const struct kernel_event *e)
 	if (e->type == KERNEL_EVENT_NEW) {
 		if (bypass_filter_new(o->bypass, f) < 0)
 			observe_stale_all(o);
+		tell_foreign(o, f);
 		/* Our own is in found from its answer, unless the answer never came. */
 		if (!e->own || !state_find(o->found, f))
 			observe_put(o, &f->obj);

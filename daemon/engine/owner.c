@@ -275,6 +275,9 @@ bool owner_readable(struct engine_owner *o)
 	if (!o->bypass)
 		return false;
 	more = observe_events(o);
+	/* What the kernel room has read ahead wakes nobody: the next tick takes it. */
+	if (more)
+		owner_sooner(&o->repair_due, now_monotonic_ns());
 	after(o);
 	return more;
 }

@@ -143,17 +143,19 @@ static int repair_once(struct engine_owner *o, bool *ret_changed)
 
 void repair_run(struct engine_owner *o)
 {
-	bool changed = false;
+	bool changed = false, more;
 	int r = 0;
 
 	o->repair_due = OWNER_NEVER;
-	observe_events(o);
+	more = observe_events(o);
 	r = observe_refresh(o);
 	/* Our own changes come back as events; they are no reason for another round. */
 	if (r == 0)
 		o->repair_due = OWNER_NEVER;
 	if (r == 0 && o->config)
 		r = repair_once(o, &changed);
+	else if (r == 0)
+		o->settled = true; /* nothing is wanted */
 	if (r == 0 && heal_run(o))
 		changed = true;
 	/* Look again: until a round finds nothing to do. The back-off keeps this from spinning. */
@@ -162,6 +164,8 @@ void repair_run(struct engine_owner *o)
 			     now_monotonic_ns() + owner_settings(o)->settle_ms * 1000000ULL);
 	if (r < 0)
 		owner_sooner(&o->repair_due, now_monotonic_ns() + 200000000ULL);
+	if (more)
+		owner_sooner(&o->repair_due, now_monotonic_ns());
 	o->judge = true;
 	owner_news(o);
 }

@@ -182,7 +182,7 @@ static void shortcut_is_deleted_and_comes_back(void **state)
 	/* A rule for software ends it before that rule comes. */
 	rig_write(
 		&r, HEAD BLOCK RULES
-		"      - { name: soft, match: { dst: 192.0.2.0/24 }, action: drop, offload: preferred }\n");
+		"      - { name: soft, match: { dst: 192.0.2.1 }, action: drop, offload: preferred }\n");
 	rig_reload_ok(&r);
 	assert_null(shortcut());
 	assert_true(fake_log_find("- ", 0) < fake_log_find("+ ", 0));

@@ -91,6 +91,8 @@ static void there_and_back_is_as_before(void **state)
 	after = without(after, "port ");
 	assert_same_kernel(before, after);
 	assert_int_equal(rig_reload_ok(&r), 0);
+	free(before);
+	free(after);
 	rig_end(&r);
 }
 
