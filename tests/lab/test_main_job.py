@@ -127,9 +127,15 @@ STRAY = f"filter add block {BLOCK} protocol all pref 50000 matchall action ok"
 
 
 def test_stray_filter_is_named_and_kept(swd):
-    tc(STRAY)
-    took = swd.until(lambda: swd.bypass("edge")["state"] == "off", "bypass off")
-    assert took < 0.1, took
+    took = []
+    for _ in range(5):
+        if took:
+            tc(f"filter del block {BLOCK} protocol all pref 50000")
+            swd.until(lambda: swd.bypass("edge")["state"] == "on", "bypass on again")
+        tc(STRAY)
+        took.append(swd.until(lambda: swd.bypass("edge")["state"] == "off", "bypass off"))
+    # A single one may wait for the machine that runs the guest.
+    assert sorted(took)[2] < 0.1, took
     culprit = swd.bypass("edge")["culprits"][0]
     assert culprit["pref"] == 50000 and culprit["owner"] == "foreign"
     swd.until(lambda: any(a["id"] == "foreign" for a in swd.status()["alerts"]), "an alert")
