@@ -18,7 +18,7 @@ static DEFINE_MUTEX(second);
 static void take_both(struct mutex *a, struct mutex *b)
 {
 	mutex_lock(a);
-	mutex_lock_nested(b, SINGLE_DEPTH_NESTING);
+	mutex_lock(b);
 	mutex_unlock(b);
 	mutex_unlock(a);
 }
