@@ -44,6 +44,11 @@ static int read_input(char **ret, size_t *ret_size)
 	return 0;
 }
 
+static const char *display_name(const char *path)
+{
+	return streq(path, "-") ? "standard input" : path;
+}
+
 /* "-" is standard input. */
 static int read_file(const char *path, char **ret, size_t *ret_size)
 {
@@ -124,7 +129,7 @@ static void check_text(const char *file, const struct diags *d, const struct con
 
 int cmd_check(const struct cli *cli, int argc, char **argv)
 {
-	const char *file = streq(argv[0], "-") ? "standard input" : argv[0];
+	const char *file = display_name(argv[0]);
 	_cleanup_(diags_freep) struct diags *d = diags_new(file);
 	_cleanup_(config_unrefp) struct config *c = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -185,15 +190,18 @@ static void print_steps(const struct cJSON *plan)
 static int ask(const struct cli *cli, const char *method, int argc, char **argv, struct reply *r)
 {
 	_cleanup_free_ char *parameters = NULL;
+	struct cli named = *cli;
 	int code;
 
 	if (text_parameter(argc, argv, &parameters) < 0)
 		return CLI_FAILED;
 	/* The kernel may take its time, and a plan waits behind what the engine does now. */
-	code = conn_ask(cli, method, parameters, false, CONN_FOR_EVER, NULL, r);
+	if (argc > 0)
+		named.file = display_name(argv[0]);
+	code = conn_ask(&named, method, parameters, false, CONN_FOR_EVER, NULL, r);
 	if (code != CLI_DONE)
 		return code;
-	text_diags(json_get(r->parameters, "diags"));
+	text_diags(json_get(r->parameters, "diags"), named.file);
 	if (cli->json)
 		out_json(r->parameters);
 	else

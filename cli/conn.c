@@ -186,7 +186,7 @@ int conn_follow(const struct cli *cli, struct conn *c, int wait_ms, struct reply
 		json_print(ret->root, 0, stdout);
 		putchar('\n');
 	}
-	text_error(ret->error, ret->parameters);
+	text_error(ret->error, ret->parameters, cli->file);
 	return CLI_FAILED;
 }
 

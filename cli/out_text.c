@@ -201,19 +201,25 @@ const char *text_count(uint64_t n, const char *noun, char to[64])
 	return to;
 }
 
-void text_diags(const struct cJSON *diags)
+void text_diags(const struct cJSON *diags, const char *file)
 {
 	fflush(stdout);
-	for (const struct cJSON *d = json_first(diags); d; d = json_next(d))
-		fprintf(stderr, "%s\n", json_text(d, "message"));
+	for (const struct cJSON *d = json_first(diags); d; d = json_next(d)) {
+		const char *line = json_text(d, "message"), *name = json_text(d, "file");
+
+		if (file && name[0] && strncmp(line, name, strlen(name)) == 0)
+			fprintf(stderr, "%s%s\n", file, line + strlen(name));
+		else
+			fprintf(stderr, "%s\n", line);
+	}
 }
 
-void text_error(const char *error, const struct cJSON *parameters)
+void text_error(const char *error, const struct cJSON *parameters, const char *file)
 {
 	const char *name = strrchr(error, '.') ? strrchr(error, '.') + 1 : error;
 	const char *text = json_text(parameters, "text");
 
-	text_diags(json_get(parameters, "diags"));
+	text_diags(json_get(parameters, "diags"), file);
 	if (streq(name, "AccessDenied"))
 		cli_complain("%s is not for you: it takes root, or a group that the file names",
 			     json_text(parameters, "method"));
