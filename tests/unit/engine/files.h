@@ -36,7 +36,7 @@
 
 #define FILE_ONE HEAD VLANS BLOCK RULES
 
-/* Other in many ways: VLANs and an address differ, a rule changes in place, one moves, one is new. */
+/* Other in many ways: VLANs and addresses differ, a rule changes in place, one moves. */
 #define FILE_TWO \
 	"version: 1\n" \
 	"ports:\n" \

@@ -8,6 +8,14 @@
 #include "files.h"
 #include "rig.h"
 
+/* clang-format off */
+#define SOFT_RULE \
+	"      - name: soft\n" \
+	"        match: { dst: 192.0.2.0/24 }\n" \
+	"        action: drop\n" \
+	"        offload: preferred\n"
+/* clang-format on */
+
 static void start_with(struct rig *r, enum bypass_ability ability, const char *yaml)
 {
 	rig_begin(r, ability);
@@ -180,9 +188,7 @@ static void shortcut_is_deleted_and_comes_back(void **state)
 	rig_settle(&r);
 	assert_non_null(shortcut());
 	/* A rule for software ends it before that rule comes. */
-	rig_write(
-		&r, HEAD BLOCK RULES
-		"      - { name: soft, match: { dst: 192.0.2.1 }, action: drop, offload: preferred }\n");
+	rig_write(&r, HEAD BLOCK RULES SOFT_RULE);
 	rig_reload_ok(&r);
 	assert_null(shortcut());
 	assert_true(fake_log_find("- ", 0) < fake_log_find("+ ", 0));
