@@ -17,6 +17,7 @@
 #include "daemon/kernel/cookie.h"
 
 #define KEEP_GENERATIONS 50
+#define LOG_DIAGS 100
 
 static struct origin nowhere;
 
@@ -241,6 +242,23 @@ int trial_run(struct engine_owner *o, struct trial *t)
 
 /* ---- jobs ---- */
 
+void trial_log(const struct diags *d)
+{
+	size_t n = d ? diags_count(d) : 0;
+
+	for (size_t i = 0; i < MIN(n, (size_t)LOG_DIAGS); i++) {
+		const struct diag *diag = diags_at(d, i);
+		_cleanup_free_ char *line = diag_line(d, diag);
+
+		if (line && diag->level == DIAG_ERROR)
+			log_error("%s", line);
+		else if (line)
+			log_warning("%s", line);
+	}
+	if (n > LOG_DIAGS)
+		log_error("and %zu more: 'sw-cli check' tells them all", n - LOG_DIAGS);
+}
+
 static void log_result(const struct job *job)
 {
 	if (job->result == 0) {
@@ -249,12 +267,7 @@ static void log_result(const struct job *job)
 		return;
 	}
 	log_error("apply by %s: %s", job->who, apply_outcome_name(job->outcome));
-	for (size_t i = 0; job->diags && i < MIN(diags_count(job->diags), (size_t)20); i++) {
-		_cleanup_free_ char *line = diag_line(job->diags, diags_at(job->diags, i));
-
-		if (line)
-			log_error("%s", line);
-	}
+	trial_log(job->diags);
 }
 
 void commit_apply(struct engine_owner *o, struct job *job)

@@ -13,19 +13,6 @@
 #include "daemon/engine/repair.h"
 #include "daemon/engine/trial.h"
 
-static void log_diags(const struct diags *d)
-{
-	for (size_t i = 0; i < MIN(diags_count(d), (size_t)20); i++) {
-		const struct diag *diag = diags_at(d, i);
-		_cleanup_free_ char *line = diag_line(d, diag);
-
-		if (line && diag->level == DIAG_ERROR)
-			log_error("%s", line);
-		else if (line)
-			log_warning("%s", line);
-	}
-}
-
 static const char *file_name(const struct engine_owner *o)
 {
 	const char *slash = strrchr(o->config_path, '/');
@@ -76,8 +63,7 @@ static int restore(struct engine_owner *o, const struct generation *g)
 	int r = d ? trial_prepare(o, &t) : -ENOMEM;
 
 	if (r < 0) {
-		if (d)
-			log_diags(d);
+		trial_log(d);
 		return r;
 	}
 	trial_adopt(o, &t, g->id);
@@ -111,7 +97,8 @@ void commit_start(struct engine_owner *o)
 	int r = d ? try_file(o, &g, d) : -ENOMEM;
 
 	if (d)
-		log_diags(d);
+		diags_sort(d);
+	trial_log(d);
 	if (r == 0) {
 		owner_event(o, ENGINE_EVENT_APPLIED, "start", "generation %llu",
 			    (unsigned long long)o->generation);

@@ -35,6 +35,8 @@ int trial_run(struct engine_owner *o, struct trial *t);
 void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation);
 /* Notes the outcome for clients; returns result. */
 int trial_end(struct engine_owner *o, struct trial *t, enum apply_outcome outcome, int result);
+/* What is wrong with a text, to the log: up to 100 lines, and how many more. NULL: nothing. */
+void trial_log(const struct diags *d);
 uint64_t trial_hash(const char *text, size_t size);
 
 #endif
