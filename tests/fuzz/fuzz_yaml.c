@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < diags_count(d); i++) {
 		_cleanup_free_ char *line = diag_line(d, diags_at(d, i));
 
-		check(line && !strchr(line, '\n') && !strchr(line, 27), "a message that is no line");
+		check(line && !strchr(line, '\n') && !strchr(line, 27),
+		      "a message that is no line");
 	}
 	if (c)
 		check_round_trip(c);

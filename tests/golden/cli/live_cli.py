@@ -39,7 +39,7 @@ def test_commands(path):
         done = cli(path, *words)
         check(words, done.returncode == code and out in done.stdout, done)
     done = cli(path, "apply", "-", text="bad\n")
-    check("bad file", done.returncode == 1 and "swd.yaml:3:7: error" in done.stderr, done)
+    check("bad file", done.returncode == 1 and "standard input:3:7: error" in done.stderr, done)
     done = cli(path, "apply", "-", text="refuse\n")
     check("refused", done.returncode == 1 and "table full" in done.stderr, done)
 
