@@ -40,11 +40,24 @@ static void and_some(const struct cJSON *p, const char *name, const char *before
 		printf("%s%s%s", before, text_number(json_digits(p, name), number), behind);
 }
 
+/* What the kernel can do for blocks that need no software, in words. */
+static const char *ability_words(const char *ability)
+{
+	if (streq(ability, "read-back"))
+		return "bypasses blocks and tells so";
+	if (streq(ability, "marks"))
+		return "bypasses blocks and tells nothing";
+	if (streq(ability, "none"))
+		return "has no bypass";
+	return "not known whether it has a bypass";
+}
+
 static void status_applied(const struct cJSON *p)
 {
 	char at[TIME_TEXT];
 
-	printf("swd %s, Linux %s\n", json_text(p, "version"), json_text(p, "kernel"));
+	printf("swd %s, Linux %s: %s\n", json_text(p, "version"), json_text(p, "kernel"),
+	       ability_words(json_text(p, "ability")));
 	if (json_u64(p, "generation"))
 		printf("generation %s of %s, %s\n", json_digits(p, "generation"),
 		       json_text(p, "file"),
@@ -68,8 +81,7 @@ static int status_text(const struct cli *cli, const struct cJSON *p)
 	text_count(json_u64(p, "filters"), "filter", filters);
 	printf("\n%s", ports);
 	and_some(p, "ports_waiting", ", ", " not there");
-	printf("\n%s, bypass on in %s (kernel: %s)\n", blocks, json_digits(p, "bypass_on"),
-	       json_text(p, "ability_how"));
+	printf("\n%s, bypass on in %s\n", blocks, json_digits(p, "bypass_on"));
 	printf("%s, %s: ", rules, filters);
 	if (json_u64(p, "in_hw") == json_u64(p, "filters"))
 		printf("all in hardware");
