@@ -78,6 +78,8 @@ class Genl:
         self.sock.bind((0, 0))
         self.seq = 0
         self.interrupted = False
+        self.told = []      # what groups sent while an answer was awaited
+        self.id = None
         reply = self._talk(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1,
                            attr(CTRL_ATTR_FAMILY_NAME, family.encode() + b"\0"), 0)
         info = reply[0][1]
@@ -116,7 +118,7 @@ class Genl:
 
         Returns a list of (cmd, attributes).
         """
-        ret = []
+        ret, self.told = self.told, []
         while select.select([self.sock], [], [], wait)[0]:
             for kind, _, _, body in self._receive():
                 if kind == self.id:
@@ -140,6 +142,8 @@ class Genl:
         while True:
             for got, got_flags, seq, body in self._receive():
                 if seq != self.seq:
+                    if got == self.id and not seq:
+                        self.told.append((body[0], attrs(body[4:])))
                     continue
                 self.interrupted |= bool(got_flags & NLM_F_DUMP_INTR)
                 if got in (NLMSG_ERROR, NLMSG_DONE):
