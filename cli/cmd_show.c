@@ -130,6 +130,14 @@ static void block_cell(struct table *t, const struct cJSON *p)
 		table_cell(t, in);
 }
 
+/* "73776400/1": the switch's tree, and its place in it; switches of one tree share the first. */
+static void switch_cell(struct table *t, const struct cJSON *p)
+{
+	const char *place = json_digits(p, "switch_index");
+
+	table_cellf(t, "%s%s%s", json_text(p, "switch"), place[0] ? "/" : "", place);
+}
+
 static void conduit_cell(struct table *t, const struct cJSON *p)
 {
 	if (json_get(p, "vlan"))
@@ -152,7 +160,7 @@ static int ports_text(const struct cli *cli, const struct cJSON *p)
 		table_cell(t, json_text(e, "state"));
 		table_cell(t, link_word(e));
 		table_cell(t, json_digits(e, "mtu"));
-		table_cell(t, json_text(e, "switch"));
+		switch_cell(t, e);
 		table_cell(t, json_digits(e, "port_number"));
 		table_cell(t, json_text(e, "port_name"));
 		conduit_cell(t, e);

@@ -221,7 +221,8 @@ void text_error(const char *error, const struct cJSON *parameters, const char *f
 
 	text_diags(json_get(parameters, "diags"), file);
 	if (streq(name, "AccessDenied"))
-		cli_complain("%s is not for you: it takes root, or a group that the file names",
+		cli_complain("%s is not for you: members of group swd may ask; root and the groups "
+			     "in daemon.writers may do all",
 			     json_text(parameters, "method"));
 	else if (streq(name, "NoSuchBlock"))
 		cli_complain("no block '%s'", json_text(parameters, "block"));
