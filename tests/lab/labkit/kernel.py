@@ -123,11 +123,17 @@ def patches(variant: Variant) -> list:
     return found
 
 
+def _changes(patch: Path) -> bytes:
+    """What PATCH does to the tree, without the words before it: they may be corrected freely."""
+    text = patch.read_bytes()
+    return text[text.find(b"\ndiff --git ") + 1:]
+
+
 def key(variant: Variant) -> str:
     parts = [_package(variant.kernel), compiler(), FLAGS[variant.machine],
              TARGETS[variant.machine], LEFT_OUT, sorted(options(variant).items())]
     for path in patches(variant):
-        parts += [path.name, path.read_bytes()]
+        parts += [path.name, _changes(path)]
     if variant.base:
         parts.append(key(find(variant.base)))
     return cache.key_of(*parts)
