@@ -202,14 +202,14 @@ class Listener:
         return messages
 
 
-Kernel = namedtuple("Kernel", "links addresses qdiscs filters chains")
+Kernel = namedtuple("Kernel", "devices tc")
 
 
 def in_kernel():
-    """All that swd can change, as iproute2 tells it."""
-    return Kernel(*(json.loads(run(*command.split()).stdout or "[]") for command in (
-        "ip -j -d link show", "ip -j addr show", "tc -j qdisc show", "tc -j filter show block 10",
-        "tc -j chain show block 10")))
+    """All that swd can change, as iproute2 tells it: devices with their addresses, and the block."""
+    tc = "qdisc show\nfilter show block 10\nchain show block 10\n"
+    return Kernel(json.loads(run("ip", "-j", "-d", "addr", "show").stdout),
+                  run("tc", "-batch", "-", text=tc).stdout.splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +220,7 @@ def swd(tmp_path_factory):
     swd.settle(60)
     wait(lambda: carrier("lan1") and carrier("lan2"), "carrier", 30)
     Listener().heard(1.5)       # Linux tells the state of a device up to a second late
+    swd.before = in_kernel()
     yield swd
     code = swd.stop()
     unload()
@@ -230,7 +231,7 @@ def swd(tmp_path_factory):
 def unmoved(swd):
     """Whatever a test does, the kernel and what is in force stay, to the byte and to the event."""
     listener = Listener()
-    before, status = in_kernel(), swd.status()
+    status = swd.status()
     listener.heard()
     yield status
     assert listener.heard() == []
@@ -239,10 +240,10 @@ def unmoved(swd):
     assert now["counts"]["messages"] == status["counts"]["messages"]
     assert now["settled"] and now["missing"] == 0 and now["repairs"] == status["repairs"]
     after = in_kernel()
-    for name, a, b in zip(Kernel._fields, before, after):
+    for name, a, b in zip(Kernel._fields, swd.before, after):
         assert a == b, name
-    assert any(f.get("options", {}).get("in_hw") for f in after.filters)
-    assert [link["mtu"] for link in after.links if link["ifname"] == "lan1"] == [1500]
+    assert any("in_hw" in line for line in after.tc) and any("ingress_block 10" in line for line in after.tc)
+    assert [link["mtu"] for link in after.devices if link["ifname"] == "lan1"] == [1500]
 
 
 def reload_and_wait(swd):
@@ -259,18 +260,13 @@ def reload_and_wait(swd):
 
 @pytest.mark.parametrize("name", CASES)
 def test_refused_whole(name, swd, unmoved, tmp_path):
-    text, places = plain(CASES[name][0])
+    text, _ = plain(CASES[name][0])
     file = tmp_path / "new.yaml"
     file.write_text(text)
 
     done = subprocess.run([BUILD / "cli/sw-cli", "check", file], capture_output=True, text=True)
     assert done.returncode == 1, done
     judge(name, done.stderr, file)
-    done = subprocess.run([BUILD / "cli/sw-cli", "--json", "check", file], capture_output=True, text=True)
-    said = json.loads(done.stdout)
-    assert done.returncode == 1 and not said["good"]
-    found = [(d["line"], d["column"]) for d in said["diags"] if d["level"] == "error"]
-    assert said["errors"] == len(found) and (found == places or not places)
 
     code, out, err = sw_cli(swd, "apply", str(file))
     assert code == 1 and not out, (code, out)
@@ -288,8 +284,8 @@ def test_refused_whole(name, swd, unmoved, tmp_path):
         refused(swd, errors(err, "swd.yaml")[0])
     finally:
         swd.file.write_text(GOOD)
-        code, out, err = sw_cli(swd, "apply")
-    assert code == 0 and out.splitlines()[-1] == "generation 1: 0 steps", (code, out, err)
+        good = swd.call("Apply")
+    assert good["steps"] == 0 and good["generation"] == 1, good
     assert not swd.status()["alerts"] and swd.status()["last_outcome"] == "done"
 
 
@@ -305,6 +301,21 @@ def refused(swd, first):
     code, out, _ = sw_cli(swd, "status")
     assert code == 0 and re.search(r"^last apply .*: refused$", out, re.M), out
     assert f"swd.yaml:{line}:{column}: error: {words[:40]}" in out, out
+
+
+def test_places_for_programs(swd, unmoved, tmp_path):
+    """--json tells the same, in fields."""
+    text, places = plain(CASES["YM-09 unknown keys"][0])
+    file = tmp_path / "new.yaml"
+    file.write_text(text)
+    code, out, _ = sw_cli(swd, "--json", "check", str(file))
+    said = json.loads(out)
+    assert code == 1 and not said["good"] and said["errors"] == len(places)
+    assert [(d["line"], d["column"]) for d in said["diags"]] == places
+    code, out, _ = sw_cli(swd, "--json", "apply", str(file))
+    said = json.loads(out)
+    assert code == 1 and said["error"] == "io.swd.Switch.BadConfig"
+    assert [(d["line"], d["column"]) for d in said["parameters"]["diags"]] == places
 
 
 def test_a_file_that_is_gone(swd, unmoved):
