@@ -22,6 +22,7 @@ def load(nics=0, ports=0, up=True):
     for scope in ("all", "default"):
         Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
     unload()
+    no_helper()
     run("modprobe", "swsim", f"nics={nics}", f"ports={ports}")
     names = [f"sim{i}" for i in range(nics)] + [f"lan{i + 1}" for i in range(ports)]
     if not up:
@@ -31,6 +32,12 @@ def load(nics=0, ports=0, up=True):
     run("ip", "-batch", "-", text="\n".join(lines))
     wait(lambda: all(carrier(name) for name in names), "carrier of all ports")
     return names
+
+
+def no_helper():
+    """The kernel asks modprobe for a PHY driver at each DSA port; nothing here has one to offer,
+    and a process for each takes most of the time that loading does."""
+    Path("/proc/sys/kernel/modprobe").write_text("\n")
 
 
 def unload():
@@ -65,6 +72,22 @@ def refused(line):
     return done.stderr
 
 
+def all_refused(*lines):
+    """As refused(), for many lines in one tc: a list of its words, one for each line."""
+    done = run("tc", "-force", "-batch", "-", check=False, text="\n".join(lines) + "\n")
+    said, words = {}, []
+    for row in done.stderr.splitlines():
+        failed = re.match(r"Command failed -:(\d+)$", row)
+        if failed:
+            said[int(failed.group(1))] = "\n".join(words)
+            words = []
+        else:
+            words.append(row)
+    for number, line in enumerate(lines, 1):
+        assert number in said, f"was taken: tc {line}"
+    return [said[number] for number in range(1, len(lines) + 1)]
+
+
 def filters(device, direction="ingress"):
     """The filters of a device with statistics, without the headers of each pref."""
     text = run("tc", "-s", "-j", "filter", "show", "dev", device, direction).stdout
@@ -79,10 +102,13 @@ def knob(instance, name, value=None):
     return path.read_text()
 
 
-def rules(instance):
-    """The rules of an instance as (text of place and match, text of actions, packets, bytes)."""
+def rules(instance, having=""):
+    """The rules of an instance as (text of place and match, text of actions, packets, bytes);
+    with `having`, those whose line has this text."""
     found = []
     for line in knob(instance, "rules").splitlines():
+        if having not in line:
+            continue
         match, actions, counts, _ = line.split(" :", 3)
         packets, count = re.search(r"packets (\d+) bytes (\d+)", counts).groups()
         found.append((match, actions.strip(), int(packets), int(count)))

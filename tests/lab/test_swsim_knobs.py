@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from flowernl import add_drops
 from frames import Wire, socket_in, udp_frame
-from swsimlab import (DST, SRC, carrier, counters, filters, knob, load, refused, rules, run, tc,
-                      unload,
-                      wait)
+from swsimlab import (DST, SRC, all_refused, carrier, counters, filters, knob, load, refused, rules,
+                      run, tc, unload, wait)
 
 LAB = {"variants": ["6.1", "6.12"], "all_variants": ["6.1-debug"], "mem": "512M", "timeout": 500}
 
@@ -97,13 +97,14 @@ def test_deny_fields():
     knob("sim0", "deny_fields", "ip_ttl dst_port src_port_range dst_ip vlan_prio")
     assert knob("sim0", "deny_fields").split() == ["vlan_prio", "dst_ip", "ip_ttl", "dst_port",
                                                    "src_port_range"]
-    assert "does not match on dst_ip" in refused(add())
-    assert "match on dst_ip" in refused(add(what="protocol ipv6 flower skip_sw dst_ip ::1"))
-    assert "on ip_ttl" in refused(add(what="protocol ip flower skip_sw ip_ttl 1"))
-    assert "on dst_port" in refused(add(what="protocol ip flower skip_sw ip_proto udp dst_port 1"))
-    assert "on src_port_range" in refused(
-        add(what="protocol ip flower skip_sw ip_proto udp src_port 1-2"))
-    assert "on vlan_prio" in refused(add(what="protocol 802.1q flower skip_sw vlan_prio 1"))
+    cases = {"does not match on dst_ip": RULE,
+             "match on dst_ip": "protocol ipv6 flower skip_sw dst_ip ::1",
+             "on ip_ttl": "protocol ip flower skip_sw ip_ttl 1",
+             "on dst_port": "protocol ip flower skip_sw ip_proto udp dst_port 1",
+             "on src_port_range": "protocol ip flower skip_sw ip_proto udp src_port 1-2",
+             "on vlan_prio": "protocol 802.1q flower skip_sw vlan_prio 1"}
+    for words, said in zip(cases, all_refused(*[add(what=what) for what in cases.values()])):
+        assert words in said
     tc(add(what="protocol ip flower skip_sw src_ip 10.0.0.1 ip_proto udp src_port 5"),
        add(2, "protocol 802.1q flower skip_sw vlan_id 1"))
 
@@ -118,8 +119,9 @@ def test_deny_actions():
              "police": "police rate 1mbit burst 10k conform-exceed drop/pipe"}
     knob("sim0", "deny_actions", " ".join(names))
     assert knob("sim0", "deny_actions").split() == list(names)
-    for name, words in names.items():
-        assert f"no action {name}" in refused(add(act=f"action {words}"))
+    lines = [add(act=f"action {words}") for words in names.values()]
+    for name, said in zip(names, all_refused(*lines)):
+        assert f"no action {name}" in said
     knob("sim0", "deny_actions", "")
     tc(*[add(10 + i, act=f"action {words}") for i, words in enumerate(names.values())])
 
@@ -146,8 +148,8 @@ def test_deny_equal_key():
 
 def test_fail_next():
     knob("sim0", "fail_next", "2 28")
-    for _ in range(2):
-        assert "fails on request" in refused(add())
+    for said in all_refused(add(), add()):
+        assert "fails on request" in said
     tc(add())
     assert knob("sim0", "fail_next").startswith("0 ")
 
@@ -310,26 +312,27 @@ def test_wire_as_host():
 
 def test_many_rules():
     """100,000 rules of one mask go in fast and one of them is found; so do 10,000 prefs."""
+    rows = [(1, i + 1, bytes((10, 2 + (i >> 16), i >> 8 & 255, i & 255))) for i in range(100000)]
     start = time.monotonic()
-    tc(*[f"filter add dev sim0 ingress pref 1 handle {i + 1} protocol ip flower skip_sw dst_ip "
-         f"10.{2 + (i >> 16)}.{i >> 8 & 255}.{i & 255} action drop" for i in range(100000)])
-    took = time.monotonic() - start
-    print(f"\n100000 rules in {took:.1f} s, tc and system calls included")
-    start = time.monotonic()
+    add_drops("sim0", rows)
+    print(f"\n100000 rules in {time.monotonic() - start:.1f} s, system calls included")
     with Wire("sim0w") as wire, Wire("sim0") as cpu:
         wire.send(*[FRAME] * 10)
         assert not cpu.drain()
     assert resource()[2] == 100000
-    assert [r[2] for r in rules("sim0") if "10.2.0.1 " in r[0] + " "] == [10]
+    assert [r[2] for r in rules("sim0", "10.2.0.1 ") if "10.2.0.1 " in r[0] + " "] == [10]
     start = time.monotonic()
     tc("filter del dev sim0 ingress")
     print(f"deleted in {time.monotonic() - start:.1f} s")
-    tc(*[f"filter add dev sim0 ingress pref {i + 1} protocol ip flower skip_sw dst_ip "
-         f"10.3.{i >> 8}.{i & 255} action drop" for i in range(9999, -1, -1)], add(20000))
+    start = time.monotonic()
+    # from the last to the first: the kernel looks for the place of a new pref from the first on
+    add_drops("sim0", [(i + 1, 1, bytes((10, 3, i >> 8, i & 255))) for i in range(9999, -1, -1)])
+    tc(add(20000))
+    print(f"10000 prefs in {time.monotonic() - start:.1f} s")
     with Wire("sim0w") as wire, Wire("sim0") as cpu:
         wire.send(FRAME)
         assert not cpu.drain()
-    assert [r[2] for r in rules("sim0") if "pref 20000 " in r[0]] == [1]
+    assert [r[2] for r in rules("sim0", "pref 20000 ") if "pref 20000 " in r[0]] == [1]
 
 
 def once(frame):
