@@ -66,7 +66,7 @@ install_it()
 	systemd-tmpfiles --create --prefix=/etc/swd
 	systemctl daemon-reload
 	note install sh -c 'getent group swd; ls -ld /etc/swd; command -v sw-cli'
-	note verify systemd-analyze verify swd.service
+	note verify systemd-analyze verify --man=no swd.service
 	note security systemd-analyze --no-pager security swd.service
 	groupadd netops
 	useradd -M nobodys
@@ -84,23 +84,7 @@ hardware()
 	ethtool -K lan12 hw-tc-offload off
 }
 
-# What Linux's own tools and files say of the ports.
-strangers()
-{
-	note ports.text sw-cli ports
-	note ports.json sw-cli --json ports
-	note ip ip -d -j link show
-	note devlink devlink -j port show
-	note sys sh -c 'cd /sys/class/net && grep -sH "" */phys_port_name */phys_switch_id */dsa/tagging; true'
-	for device in $(cd /sys/class/net && ls -d lan* | grep -v w); do
-		echo "$device $(od -An -tx1 "/sys/class/net/$device/device/of_node/dsa,member")"
-	done >"$LAB_OUT/members.out"
-	for device in cpu0 $(cd /sys/class/net && ls -d lan*w); do
-		ip link set "$device" up
-	done
-	# So that not all ports say the same.
-	ethtool -K lan12 hw-tc-offload off
-}
+ports() { (cd /sys/class/net && ls -d lan* | grep -v w); }
 
 # What Linux's own tools and files say of the ports.
 strangers()
@@ -110,9 +94,10 @@ strangers()
 	note ip ip -d -j link show
 	note devlink devlink -j port show
 	note sys sh -c 'cd /sys/class/net && grep -sH "" */phys_port_name */phys_switch_id */dsa/tagging; true'
-	note members sh -c 'cd /sys/class/net && od -An -v -w8 -tx1 lan*/device/of_node/dsa,member 2>&1
-		for i in lan*/device/of_node/dsa,member; do echo "$i"; done'
-	for device in cpu0 $(cd /sys/class/net && ls -d lan* | grep -v w); do
+	for device in $(ports); do
+		echo "$device $(od -An -tx1 "/sys/class/net/$device/device/of_node/dsa,member")"
+	done >"$LAB_OUT/members.out"
+	for device in $(ports); do
 		note "ethtool.$device" ethtool -k "$device"
 	done
 }
@@ -120,7 +105,9 @@ strangers()
 reloads()
 {
 	put two
+	listen reload.heard
 	note reload.good systemctl reload swd
+	heard
 	state reloaded
 	put broken
 	note reload.broken systemctl reload swd

@@ -151,6 +151,7 @@ def test_reload_with_a_good_file(seen):
     assert seen.unit("reloaded")["MainPID"] == seen.unit("started")["MainPID"]
     assert len(seen.filters("reloaded")) == len(seen.filters("started")) + 1
     assert "198.51.100.0/24" in seen.good("reloaded.tc") and "198.51.100" not in seen.out("started.tc")
+    assert "198.51.100.0/24" in seen.out("reload.heard")    # so that its silence elsewhere means something
     assert seen.unit("reloaded")["StatusText"] == "generation 2: 3 ports, 1 blocks, 4 rules; 0 alerts"
 
 
