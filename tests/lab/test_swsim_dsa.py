@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from frames import ETH_P_8021AD, ETH_P_ARP, Wire, arp, eth, udp_frame
-from swsimlab import DST, SRC, carrier, counters, knob, refused, rules, run, tc, unload, wait
+from swsimlab import (DST, SRC, carrier, counters, knob, no_helper, refused, rules, run, tc, unload,
+                      wait)
 
 LAB = {"variants": ["6.1", "6.12"], "dsa": "52,2", "mem": "512M", "timeout": 300}
 
@@ -26,6 +27,7 @@ def switch():
     unload()
     for scope in ("all", "default"):
         Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
+    no_helper()
     run("modprobe", "swsim", "nics=1")
     lines = [f"link set {name} up" for name in ["cpu0", "sim0", "sim0w"] +
              [f"{name}w" for name in LAN] + LAN]
