@@ -32,7 +32,11 @@ await()
 
 unit() { systemctl show -P "$1" swd; }
 active() { [ "$(unit ActiveState)" = active ]; }
-another_pid() { active && [ "$(unit MainPID)" != "$1" ]; }
+another_pid()
+{
+	pid=$(unit MainPID)
+	[ "$pid" != 0 ] && [ "$pid" != "$1" ] && active
+}
 settled() { sw-cli --json status | grep -q '"settled": *true'; }
 
 # state NAME: the unit, the kernel and swd itself at this moment.
@@ -125,11 +129,11 @@ put() { cp "$files/$1.yaml" /etc/swd/swd.yaml; }
 
 users()
 {
+	note reader.plan runuser -u reader -- sw-cli plan "$files/one.yaml"
 	for user in nobodys reader writer; do
 		note "$user.status" runuser -u "$user" -- sw-cli status
 		note "$user.apply" runuser -u "$user" -- sw-cli apply "$files/one.yaml"
 	done
-	note reader.plan runuser -u reader -- sw-cli plan "$files/one.yaml"
 	state users
 	note reload.users systemctl reload swd
 }
