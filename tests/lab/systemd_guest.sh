@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The guest's half of test_systemd.py: in a Debian 12 with systemd it installs swd from the tree $1, with the
-# files of the folder $2, and walks it through a life. What each step said goes to $LAB_OUT/NAME.{out,err,code};
-# the judging is done on the host, for this root has no Python.
+# The guest's half of test_systemd.py: in a Debian 12 with systemd it installs swd from the tree $1, with
+# the files of the folder $2, and walks it through a life. What each step said goes to
+# $LAB_OUT/NAME.{out,err,code}; the judging is done on the host, for this root has no Python.
 set -u
 
 # note NAME CMD...: runs CMD and keeps what it said. It never ends this script.
