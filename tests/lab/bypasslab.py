@@ -31,15 +31,17 @@ def run(*command, check=True):
 
 
 def batch(tool, *lines):
-    """One process of tc or ip for all lines; the first that fails ends it and the test."""
+    """One process of tc or ip for all lines; the first that fails ends it and the test. Returns what
+    they print."""
     done = subprocess.run([tool, "-batch", "-"], input="\n".join(lines) + "\n",
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{lines[:3]}...: {done.stderr.strip()}"
+    return done.stdout
 
 
 def tc(*lines):
     """The same, for tc."""
-    batch("tc", *lines)
+    return batch("tc", *lines)
 
 
 def tc_taken(*lines):
@@ -51,10 +53,10 @@ def tc_taken(*lines):
     return [line for n, line in enumerate(lines, 1) if n not in refused]
 
 
-def tc_filters(where):
-    """The filters that tc lists: a list of sets of words. where: "block 10", "dev sim0 ingress"."""
+def tc_filters(listed):
+    """The filters of a list that tc gave: a list of sets of words."""
     ret = []
-    for line in run("tc", "filter", "show", *where.split()).splitlines():
+    for line in listed.splitlines():
         words = line.split()
         if words[:1] == ["filter"]:
             found = "handle" in words or "key" in words
@@ -65,9 +67,12 @@ def tc_filters(where):
     return ret
 
 
-def tc_counts(where):
-    """(filters, those that need software, those that are nowhere), by what tc lists."""
-    filters = tc_filters(where)
+def tc_counts(where, *before):
+    """(filters, those that need software, those that are nowhere), by what tc lists.
+
+    where: "block 10" or "dev sim0 ingress"; before: what the same process of tc is to do first.
+    """
+    filters = tc_filters(tc(*before, f"filter show {where}"))
     skip_sw = [f for f in filters if "skip_sw" in f]
     return (len(filters), len(filters) - len(skip_sw),
             len([f for f in skip_sw if "in_hw" not in f]))
