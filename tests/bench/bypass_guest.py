@@ -59,7 +59,7 @@ class Case:
         self.strategy, self.case, self.rules = strategy, case, count
         self.block = None
         self.samples = []
-        self.frames = 20000
+        self.frames = 500
 
     def build(self, block):
         self.block = block
