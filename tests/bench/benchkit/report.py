@@ -63,10 +63,14 @@ class Report:
         self.checks.append({"name": name, "wanted": wanted, "got": got, "ok": bool(ok)})
 
     def check_at_least(self, name, numerator, denominator, least):
-        """Wanted: the ratio is at least `least`, beyond the noise: the interval must not end below it."""
+        """Wanted: the ratio is at least `least`, beyond the noise: the interval must not end below it.
+
+        An interval wider than a tenth of the ratio proves nothing and is no success.
+        """
         value, low, high = ratio(numerator, denominator)
-        self.check(name, f">= {least:.3f}", f"{value:.3f} (95 %: {low:.3f} to {high:.3f})",
-                   high >= least)
+        noisy = high - low > value / 10
+        self.check(name, f">= {least:.3f}", f"{value:.3f} (95 %: {low:.3f} to {high:.3f})"
+                   + (", too noisy to tell" if noisy else ""), high >= least and not noisy)
 
     def print_checks(self):
         for c in self.checks:
