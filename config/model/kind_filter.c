@@ -36,7 +36,7 @@ static bool filter_satisfied(const struct object *wanted, const struct object *f
 		      w->action_count * sizeof(struct action)) == 0;
 }
 
-static const char *type_name(const struct filter *f)
+const char *filter_type_name(const struct filter *f)
 {
 	switch ((enum filter_type)f->type) {
 	case FILTER_FLOWER:
@@ -56,7 +56,7 @@ static void filter_label(const struct object *o, char *to, size_t size)
 
 	ethertype_print(f->protocol, protocol);
 	snprintf(to, size, "block %u chain %u pref %u protocol %s %s handle 0x%x", f->block,
-		 f->chain, f->pref, protocol, type_name(f), f->handle);
+		 f->chain, f->pref, protocol, filter_type_name(f), f->handle);
 }
 
 static void flags_json(uint32_t flags, struct jsonw *w)
@@ -79,7 +79,7 @@ static void filter_json(const struct object *o, struct jsonw *w)
 	jsonw_key_u64(w, "pref", f->pref);
 	jsonw_key_string(w, "protocol", protocol);
 	jsonw_key_u64(w, "handle", f->handle);
-	jsonw_key_string(w, "type", type_name(f));
+	jsonw_key_string(w, "type", filter_type_name(f));
 	jsonw_key_string(w, "owner", f->owner == OWNER_OURS ? "ours" : "foreign");
 	flags_json(f->flags, w);
 	jsonw_key_u64(w, "in_hw_count", f->in_hw_count);

@@ -225,6 +225,8 @@ struct filter *filter_new(struct match_view match, const struct action *actions,
 /* A filter with another's content and key, its tail too; to change a copy before it enters a state.
  */
 struct filter *filter_copy(const struct filter *f);
+/* The classifier as tc calls it: "flower", "matchall", or what the kernel said of another. */
+const char *filter_type_name(const struct filter *f);
 static inline const struct action *filter_actions(const struct filter *f)
 {
 	return (const struct action *)(const void *)f->tail;

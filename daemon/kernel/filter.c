@@ -21,19 +21,6 @@ static const struct nla_policy filter_policy[TCA_MAX + 1] = {
 
 /* ---- writing ---- */
 
-static const char *kind_name(const struct filter *f)
-{
-	switch ((enum filter_type)f->type) {
-	case FILTER_FLOWER:
-		return "flower";
-	case FILTER_MATCHALL:
-		return "matchall";
-	case FILTER_OTHER:
-		break;
-	}
-	return f->other;
-}
-
 static int put_key(struct nl_msg *m, uint16_t type, uint16_t flags, const struct filter *f)
 {
 	struct tcmsg tcm = {
@@ -50,8 +37,8 @@ static int put_key(struct nl_msg *m, uint16_t type, uint16_t flags, const struct
 	r = codec_begin(m, type, flags, &tcm, sizeof(tcm));
 	if (r == 0)
 		r = codec_fit(nla_put_u32(m, TCA_CHAIN, f->chain));
-	if (r == 0 && kind_name(f)[0])
-		r = codec_fit(nla_put_string(m, TCA_KIND, kind_name(f)));
+	if (r == 0 && filter_type_name(f)[0])
+		r = codec_fit(nla_put_string(m, TCA_KIND, filter_type_name(f)));
 	return r;
 }
 

@@ -19,19 +19,6 @@ static void print_place(const struct bypass_words *words, const struct object *o
 		snprintf(to, PLACE_TEXT, "the configuration");
 }
 
-static const char *classifier_name(const struct filter *f)
-{
-	switch ((enum filter_type)f->type) {
-	case FILTER_FLOWER:
-		return "flower";
-	case FILTER_MATCHALL:
-		return "matchall";
-	case FILTER_OTHER:
-		return f->other;
-	}
-	return "?";
-}
-
 /* "pref 1 protocol all", with the chain in front if it is not 0. */
 static int print_proto(const struct filter *f, char *to, size_t size)
 {
@@ -62,7 +49,7 @@ static int print_delete(const struct filter *f, bool whole, char *to, size_t siz
 	if (!whole) {
 		print_proto(f, proto, sizeof(proto));
 		return snprintf(to, size, "tc filter del block %u %s handle 0x%x %s", f->block,
-				proto, f->handle, classifier_name(f));
+				proto, f->handle, filter_type_name(f));
 	}
 	n = snprintf(to, size, "tc filter del block %u", f->block);
 	if (f->chain)
@@ -131,7 +118,7 @@ void bypass_words_filter(const struct filter *f, bool alone, const struct bypass
 		snprintf(whose, sizeof(whose), "left over from swd");
 	print_proto(f, proto, sizeof(proto));
 	snprintf(ret->text, sizeof(ret->text), "%s %s handle 0x%x, %s: %s", proto,
-		 classifier_name(f), f->handle, whose, why);
+		 filter_type_name(f), f->handle, whose, why);
 	if (f->owner == OWNER_OURS)
 		mend_ours(wanted, words, ret);
 	else
@@ -177,7 +164,8 @@ void bypass_words_shortcut(const struct filter *f, uint32_t block, const struct 
 	set_key(f, f->handle, ret);
 	print_proto(f, proto, sizeof(proto));
 	snprintf(ret->text, sizeof(ret->text), "%s %s handle 0x%x, %s: in front of the shortcut",
-		 proto, classifier_name(f), f->handle, f->owner == OWNER_OURS ? "ours" : "foreign");
+		 proto, filter_type_name(f), f->handle,
+		 f->owner == OWNER_OURS ? "ours" : "foreign");
 	if (f->owner != OWNER_OURS)
 		mend_foreign(f, true, words, ret);
 }

@@ -99,19 +99,6 @@ void write_actions(struct jsonw *w, const struct action *list, size_t n)
 	jsonw_array_end(w);
 }
 
-static const char *type_name(const struct filter *f)
-{
-	switch ((enum filter_type)f->type) {
-	case FILTER_FLOWER:
-		return "flower";
-	case FILTER_MATCHALL:
-		return "matchall";
-	case FILTER_OTHER:
-		return f->other;
-	}
-	return "?";
-}
-
 static const char *role_name(const struct filter *wanted, const struct filter *found)
 {
 	if (!wanted)
@@ -152,7 +139,7 @@ void write_filter(struct jsonw *w, const struct filter *wanted, const struct fil
 	ethertype_print(f->protocol, protocol);
 	jsonw_key_string(w, "protocol", protocol);
 	jsonw_key_u64(w, "handle", f->handle);
-	jsonw_key_string(w, "type", type_name(f));
+	jsonw_key_string(w, "type", filter_type_name(f));
 	write_flags(w, f, found);
 	jsonw_key(w, "match");
 	match_json(filter_match(f), w);
