@@ -326,9 +326,6 @@ def test_u32_of_both_directions_is_kept_apart(family, dummy):
 @pytest.fixture(name="netdevsim")
 def fixture_netdevsim():
     """A netdevsim port with offload: it takes bpf programs, and one at a time."""
-    # dsa_loop, which the lab's kernels have, takes any device that is called eth0 for its conduit,
-    # as netdevsim's is at first, and on 6.1 never lets go of it if its probe fails. It is kept away.
-    write("/sys/bus/mdio_bus/drivers_autoprobe", "0")
     write("/sys/bus/netdevsim/new_device", "7 1")
     try:
         (dev,) = os.listdir("/sys/bus/netdevsim/devices/netdevsim7/net")
@@ -338,7 +335,6 @@ def fixture_netdevsim():
         yield dev
     finally:
         write("/sys/bus/netdevsim/del_device", "7")
-        write("/sys/bus/mdio_bus/drivers_autoprobe", "1")
 
 
 def test_bpf_in_hardware(family, netdevsim):

@@ -131,7 +131,7 @@ def test_the_host_cannot_be_written(tmp_path):
     before = victim.read_bytes()
     name = f"lab-was-here-{os.getpid()}"
     done = guest("sh", "-c", f"echo x > {victim}; cat {victim}; touch /etc/{name} {HERE}/{name};"
-                 f" ls /etc/{name} {HERE}/{name}; mkdir /mnt2; mount -t hostfs -o / none /mnt2;"
+                 f" ls -U /etc/{name} {HERE}/{name}; mkdir /mnt2; mount -t hostfs -o / none /mnt2;"
                  f" touch /mnt2/{tmp_path}/{name} && echo wrote")
     assert done.stdout.decode() == f"x\n/etc/{name}\n{HERE}/{name}\n"
     assert victim.read_bytes() == before

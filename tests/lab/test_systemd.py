@@ -84,7 +84,7 @@ def fixture_seen(tmp_path_factory):
         (files / f"{name}.yaml").write_text(text)
     done = run("meson", "install", "--no-rebuild", "-C", BUILD, "--destdir", installed)
     assert done.returncode == 0, done.stdout + done.stderr
-    root = run(HERE / "lab", "root", "bookworm", "--with", "ethtool")
+    root = run(HERE / "lab", "root", "bookworm")
     assert root.returncode == 0, root.stderr
     done = run(HERE / "lab", "run", KERNEL, "--root", root.stdout.strip(), "--systemd", "--dsa", "12,2",
                "--see", installed, "--see", files, "--out", out, "--timeout", "900", "--",

@@ -16,8 +16,8 @@ int run_shell(const struct job *job);
 /* One line for the lab, printf style, without its newline. */
 void run_tell(const struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Has kmemleak look for what is no longer referenced, and tells each line of its report. A kernel
- * without kmemleak tells nothing. */
+/* Unloads all modules that nothing uses and has kmemleak look for what is no longer referenced, and
+ * tells each line of its report. A kernel without kmemleak keeps its modules and tells nothing. */
 void run_scan_leaks(const struct job *job);
 
 #endif

@@ -11,7 +11,8 @@ from .paths import LabError
 # What the daemon built on the host is linked to; both suites have the same sonames.
 LIBRARIES = ["libev4", "libnl-3-200", "libnl-genl-3-200", "libsqlite3-0", "libcjson1",
              "libsystemd0", "libyaml-0-2"]
-TOOLS = ["systemd", "systemd-sysv", "dbus", "iproute2", "kmod", "tcpdump"]
+TOOLS = ["systemd", "systemd-sysv", "dbus", "iproute2", "kmod", "tcpdump",
+         "ethtool"]
 # Debian 13 renamed one, and it alone has varlinkctl (in systemd) and a Varlink for Python.
 SUITES = {
     "bookworm": TOOLS + LIBRARIES,
