@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "config/base/util.h"
+#include "config/model/carries.h"
 
 /* The order is the order in a match, in its bytes and in its text: outer headers first. */
 enum field {
@@ -66,14 +67,16 @@ struct field_row {
 	const char *name; /* as in the YAML; rows for two families share one ("src") */
 	enum field_type type;
 	uint8_t size;	 /* bytes of the value, and of the mask */
+	uint8_t carries; /* CARRIES_*: frames that have it carry one of these behind their tags */
 	bool host_order; /* the kernel's attribute is a number in host order */
 	bool internal;	 /* only compile sets it */
 	bool masked;	 /* the kernel takes a mask */
 	uint32_t max;	 /* largest number allowed, 0: all that fits */
 	uint16_t attr;	 /* TCA_FLOWER_KEY_*, or 0: the codec chooses by protocol (ports, icmp) */
-	uint16_t mask_attr;		/* or 0 */
-	const struct field_name *names; /* ended by a NULL name, or NULL */
-	const char *expected;		/* "a VLAN id from 0 to 4095": for messages */
+	uint16_t mask_attr;		     /* or 0 */
+	const struct field_name *names;	     /* ended by a NULL name, or NULL */
+	const struct carries_protos *protos; /* IP protocols that have it, NULL: any */
+	const char *expected;		     /* "a VLAN id from 0 to 4095": for messages */
 };
 
 /* The row of f, never NULL. */

@@ -3,87 +3,18 @@
  * check_match: fields of one match that no frame can have together, or that the kernel looks at
  * only beside another.
  */
-#include <linux/if_ether.h>
-#include <netinet/in.h>
 #include <stdio.h>
 
 #include "config/yaml/check.h"
 
-/* What a frame carries behind its tags. */
-enum {
-	CARRIES_IPV4 = 1,
-	CARRIES_IPV6 = 2,
-	CARRIES_IP = CARRIES_IPV4 | CARRIES_IPV6,
-	CARRIES_ARP = 4,
-	CARRIES_OTHER = 8,
-	CARRIES_ANYTHING = 15,
-};
-
 /* What frames a field is about. */
 static unsigned int field_carries(struct match_view v, enum field f)
 {
-	uint8_t proto = 0;
+	uint8_t proto;
 
-	switch (f) {
-	case FIELD_DST_MAC:
-	case FIELD_SRC_MAC:
-	case FIELD_VLAN:
-	case FIELD_VLAN_PRIO:
-	case FIELD_VLAN_ETHTYPE:
-	case FIELD_CVLAN:
-	case FIELD_CVLAN_PRIO:
-	case FIELD_CVLAN_ETHTYPE:
-	case FIELD_COUNT_:
-		return CARRIES_ANYTHING;
-	case FIELD_IP_PROTO:
-		match_get_u8(v, FIELD_IP_PROTO, &proto);
-		return proto == IPPROTO_ICMP	 ? CARRIES_IPV4
-		       : proto == IPPROTO_ICMPV6 ? CARRIES_IPV6
-						 : CARRIES_IP;
-	case FIELD_TOS:
-	case FIELD_TTL:
-	case FIELD_IP_FLAGS:
-	case FIELD_SPORT:
-	case FIELD_DPORT:
-	case FIELD_SPORT_RANGE:
-	case FIELD_DPORT_RANGE:
-	case FIELD_TCP_FLAGS:
-	case FIELD_ICMP_TYPE:
-	case FIELD_ICMP_CODE:
-		return CARRIES_IP;
-	case FIELD_IPV4_SRC:
-	case FIELD_IPV4_DST:
-		return CARRIES_IPV4;
-	case FIELD_IPV6_SRC:
-	case FIELD_IPV6_DST:
-		return CARRIES_IPV6;
-	case FIELD_ARP_OP:
-	case FIELD_ARP_SENDER_IP:
-	case FIELD_ARP_TARGET_IP:
-	case FIELD_ARP_SENDER_MAC:
-	case FIELD_ARP_TARGET_MAC:
-		return CARRIES_ARP;
-	}
-	return CARRIES_ANYTHING;
-}
-
-static unsigned int ethertype_carries(uint16_t ethertype)
-{
-	switch (ethertype) {
-	case 0:
-	case ETHERTYPE_ALL:
-	case ETH_P_8021Q: /* a tag: says nothing of what is behind it */
-	case ETH_P_8021AD:
-		return CARRIES_ANYTHING;
-	case ETH_P_IP:
-		return CARRIES_IPV4;
-	case ETH_P_IPV6:
-		return CARRIES_IPV6;
-	case ETH_P_ARP:
-		return CARRIES_ARP;
-	default: /* a number of the file, not an enum of ours */
-		return CARRIES_OTHER;
-	}
+	if (f == FIELD_IP_PROTO && match_get_u8(v, f, &proto))
+		return ip_proto_carries(proto);
+	return field_row(f)->carries;
 }
 
 static unsigned int match_carries(const struct draft_match *m)
@@ -173,38 +104,20 @@ static bool check_carries(const struct checker *c, const struct draft_block *b,
 static void check_needs_proto(const struct checker *c, const struct draft_block *b,
 			      const struct draft_rule *r)
 {
-	static const struct {
-		enum field field;
-		uint8_t protos[4]; /* ended by 0 */
-		const char *words;
-	} needs[] = {
-		{ FIELD_SPORT, { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP }, "tcp, udp or sctp" },
-		{ FIELD_DPORT, { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP }, "tcp, udp or sctp" },
-		{ FIELD_SPORT_RANGE,
-		  { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP },
-		  "tcp, udp or sctp" },
-		{ FIELD_DPORT_RANGE,
-		  { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP },
-		  "tcp, udp or sctp" },
-		{ FIELD_TCP_FLAGS, { IPPROTO_TCP }, "tcp" },
-		{ FIELD_ICMP_TYPE, { IPPROTO_ICMP, IPPROTO_ICMPV6 }, "icmp or icmpv6" },
-		{ FIELD_ICMP_CODE, { IPPROTO_ICMP, IPPROTO_ICMPV6 }, "icmp or icmpv6" },
-	};
 	struct match_view v = draft_match_view(&r->match);
+	struct match_entry e;
+	uint8_t proto = 0;
+	bool has_proto = match_get_u8(v, FIELD_IP_PROTO, &proto);
 
-	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
-		const char *name = field_row(needs[i].field)->name;
-		uint8_t proto = 0;
+	for (size_t offset = 0; match_next(v, &offset, &e);) {
+		const struct field_row *row = field_row(e.field);
 
-		if (!match_has(v, needs[i].field))
+		if (!row->protos || (has_proto && carries_proto(row->protos, proto)))
 			continue;
-		if (match_get_u8(v, FIELD_IP_PROTO, &proto) && memchr(needs[i].protos, proto, 3) &&
-		    proto)
-			continue;
-		check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, name),
-			       "%s needs %s: %s beside it%s", name, field_row(FIELD_IP_PROTO)->name,
-			       needs[i].words,
-			       match_has(v, FIELD_IP_PROTO) ? ", found another" : "");
+		check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, row->name),
+			       "%s needs %s: %s beside it%s", row->name,
+			       field_row(FIELD_IP_PROTO)->name, row->protos->words,
+			       has_proto ? ", found another" : "");
 	}
 }
 
@@ -227,8 +140,7 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 		check_add_rule(c, DIAG_ERROR, b, r, tagging,
 			       "the match names a tag already, expected no tagging: %s beside it",
 			       tagging_name((enum tagging)r->match.tagging));
-	if ((r->match.ethertype == ETH_P_8021Q || r->match.ethertype == ETH_P_8021AD) &&
-	    r->match.tagging == TAGGING_NONE)
+	if (ethertype_is_vlan(r->match.ethertype) && r->match.tagging == TAGGING_NONE)
 		check_add_rule(
 			c, DIAG_ERROR, b, r, tagging,
 			"no frame has both: the ethertype is that of a tag and tagging says there "

@@ -26,9 +26,4 @@ struct flower_context flower_context(uint16_t protocol, struct match_view match)
 bool flower_key(const struct flower_context *c, enum field f, uint16_t *ret_attr,
 		uint16_t *ret_mask);
 
-static inline bool ethertype_is_vlan(uint16_t ethertype)
-{
-	return ethertype == 0x8100 || ethertype == 0x88a8;
-}
-
 #endif

@@ -18,61 +18,13 @@
 
 #include "daemon/policy/expand.h"
 
-#define SAYS_IPV4 0x1
-#define SAYS_IPV6 0x2
-#define SAYS_ARP 0x4
-#define SAYS_OTHER 0x8 /* an ethertype we have no fields for */
-#define SAYS_IP (SAYS_IPV4 | SAYS_IPV6)
-
-/* What a field needs behind the tags; 0: nothing. */
-static uint8_t field_needs(enum field f)
-{
-	switch (f) {
-	case FIELD_DST_MAC:
-	case FIELD_SRC_MAC:
-	case FIELD_VLAN:
-	case FIELD_VLAN_PRIO:
-	case FIELD_VLAN_ETHTYPE:
-	case FIELD_CVLAN:
-	case FIELD_CVLAN_PRIO:
-	case FIELD_CVLAN_ETHTYPE:
-	case FIELD_COUNT_:
-		return 0;
-	case FIELD_IP_PROTO:
-	case FIELD_TOS:
-	case FIELD_TTL:
-	case FIELD_IP_FLAGS:
-	case FIELD_SPORT:
-	case FIELD_DPORT:
-	case FIELD_SPORT_RANGE:
-	case FIELD_DPORT_RANGE:
-	case FIELD_TCP_FLAGS:
-	case FIELD_ICMP_TYPE:
-	case FIELD_ICMP_CODE:
-		return SAYS_IP;
-	case FIELD_IPV4_SRC:
-	case FIELD_IPV4_DST:
-		return SAYS_IPV4;
-	case FIELD_IPV6_SRC:
-	case FIELD_IPV6_DST:
-		return SAYS_IPV6;
-	case FIELD_ARP_OP:
-	case FIELD_ARP_SENDER_IP:
-	case FIELD_ARP_TARGET_IP:
-	case FIELD_ARP_SENDER_MAC:
-	case FIELD_ARP_TARGET_MAC:
-		return SAYS_ARP;
-	}
-	return 0;
-}
-
 /* What is being found out, and whom to tell. */
 struct finding {
 	const struct rule *rule;
 	const struct block *block;
 	struct diags *d;
-	uint8_t says;	 /* 0: nothing yet */
-	const char *who; /* the field, action or key that narrowed it last */
+	unsigned int says; /* CARRIES_*: what is left of it */
+	const char *who;   /* the field, action or key that narrowed it last */
 	struct payload *payload;
 	char ethertype[32]; /* "ethertype: arp" */
 };
@@ -90,14 +42,14 @@ _printf_(3, 4) static int refuse(const struct finding *f, const char *part, cons
 	return -EINVAL;
 }
 
-static int narrow(struct finding *f, uint8_t needs, const char *who)
+static int narrow(struct finding *f, unsigned int carries, const char *who)
 {
-	if (f->says && !(f->says & needs))
+	if (!(f->says & carries))
 		return refuse(f, "match", "no frame has both: '%s' and '%s' exclude each other",
 			      f->who, who);
-	if (!f->says || (f->says & needs) != f->says)
+	if ((f->says & carries) != f->says)
 		f->who = who;
-	f->says = f->says ? f->says & needs : needs;
+	f->says &= carries;
 	return 0;
 }
 
@@ -107,23 +59,9 @@ static int read_ethertype(struct finding *f)
 
 	ethertype_print(f->rule->ethertype, name);
 	snprintf(f->ethertype, sizeof(f->ethertype), "ethertype: %s", name);
-	switch (f->rule->ethertype) {
-	case 0:
-	case ETHERTYPE_ALL:
-		return 0;
-	case ETHERTYPE_IP:
-		return narrow(f, SAYS_IPV4, f->ethertype);
-	case ETHERTYPE_IPV6:
-		return narrow(f, SAYS_IPV6, f->ethertype);
-	case ETHERTYPE_ARP:
-	case ETHERTYPE_REVARP: /* flower reads the same keys for both */
-		return narrow(f, SAYS_ARP, f->ethertype);
-	case ETHERTYPE_VLAN:
-	case 0x88a8:
+	if (ethertype_is_vlan(f->rule->ethertype))
 		f->payload->outer_tag = f->rule->ethertype;
-		return 0;
-	}
-	return narrow(f, SAYS_OTHER, f->ethertype);
+	return narrow(f, ethertype_carries(f->rule->ethertype), f->ethertype);
 }
 
 static int read_fields(struct finding *f)
@@ -134,16 +72,15 @@ static int read_fields(struct finding *f)
 	int r;
 
 	while (match_next(v, &offset, &e)) {
-		uint8_t needs = field_needs(e.field);
+		const struct field_row *row = field_row(e.field);
 
-		if (field_row(e.field)->internal)
-			return refuse(f, "match", "'%s' is not for rules",
-				      field_row(e.field)->name);
-		if (needs && f->rule->ethertype == ETHERTYPE_ALL)
+		if (row->internal)
+			return refuse(f, "match", "'%s' is not for rules", row->name);
+		if (row->carries != CARRIES_ANYTHING && f->rule->ethertype == ETHERTYPE_ALL)
 			return refuse(f, "match",
 				      "'%s' is not in every frame: say no 'ethertype: all'",
-				      field_row(e.field)->name);
-		r = needs ? narrow(f, needs, field_row(e.field)->name) : 0;
+				      row->name);
+		r = narrow(f, row->carries, row->name);
 		if (r < 0)
 			return r;
 	}
@@ -158,7 +95,7 @@ static int read_actions(struct finding *f)
 			continue;
 		if (f->rule->ethertype == ETHERTYPE_ALL)
 			return refuse(f, "action", "'dec-ttl' needs IP: say no 'ethertype: all'");
-		return narrow(f, SAYS_IP, "dec-ttl");
+		return narrow(f, CARRIES_IP, "dec-ttl");
 	}
 	return 0;
 }
@@ -180,15 +117,13 @@ static int settle_icmp(struct finding *f, bool has_proto, uint8_t proto)
 
 	/* ICMP belongs to one family each; addresses may have said the other one, and then flower
 	 * looks at the number alone. */
-	if (has_proto && f->says == SAYS_IP && proto == IPPROTO_ICMP)
-		f->says = SAYS_IPV4;
-	if (has_proto && f->says == SAYS_IP && proto == IPPROTO_ICMPV6)
-		f->says = SAYS_IPV6;
+	if (has_proto && f->says == CARRIES_IP)
+		f->says = ip_proto_carries(proto);
 	if (!who)
 		return 0;
-	if (f->says == SAYS_IP)
+	if (f->says == CARRIES_IP)
 		return refuse(f, "match", "'%s' needs 'proto: icmp' or 'proto: icmpv6'", who);
-	wanted = f->says == SAYS_IPV4 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
+	wanted = f->says == CARRIES_IPV4 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
 	if (has_proto && proto != wanted)
 		return refuse(f, "match", "'%s' needs 'proto: %s' here", who,
 			      wanted == IPPROTO_ICMP ? "icmp" : "icmpv6");
@@ -212,8 +147,7 @@ static int settle_proto(struct finding *f)
 		has_proto = true;
 		proto = IPPROTO_TCP;
 	}
-	if (port &&
-	    (!has_proto || (proto != IPPROTO_TCP && proto != IPPROTO_UDP && proto != IPPROTO_SCTP)))
+	if (port && !(has_proto && carries_proto(&carries_ports, proto)))
 		return refuse(f, "match", "'%s' needs 'proto: tcp', 'udp' or 'sctp'", port);
 	return settle_icmp(f, has_proto, proto);
 }
@@ -234,7 +168,7 @@ static const char *fits_zeros(struct match_view v)
 	size_t offset = 0;
 
 	while (match_next(v, &offset, &e)) {
-		if (e.field < FIELD_SPORT || e.field > FIELD_ICMP_CODE)
+		if (!field_row(e.field)->protos)
 			continue;
 		if (!is_zero(e.value, field_row(e.field)->size)) /* of a range: the lowest */
 			return NULL;
@@ -270,7 +204,9 @@ static int settle_fragments(struct finding *f)
 int payload_of(const struct rule *r, const struct block *b, struct diags *d, struct payload *ret)
 {
 	struct payload p = { 0 };
-	struct finding f = { .rule = r, .block = b, .d = d, .payload = &p };
+	struct finding f = {
+		.rule = r, .block = b, .d = d, .payload = &p, .says = CARRIES_ANYTHING
+	};
 	struct match_view v = rule_match(r);
 
 	memcpy(p.match.bytes, v.bytes, v.size);
@@ -278,14 +214,15 @@ int payload_of(const struct rule *r, const struct block *b, struct diags *d, str
 	if (read_ethertype(&f) < 0 || read_fields(&f) < 0 || read_actions(&f) < 0 ||
 	    settle_proto(&f) < 0 || settle_fragments(&f) < 0)
 		return -EINVAL;
-	if (f.says & SAYS_IPV4)
+	if (f.says == CARRIES_ANYTHING)
+		f.says = 0;
+	if (f.says & CARRIES_IPV4)
 		p.ethertypes[p.count++] = ETHERTYPE_IP;
-	if (f.says & SAYS_IPV6)
+	if (f.says & CARRIES_IPV6)
 		p.ethertypes[p.count++] = ETHERTYPE_IPV6;
-	if (f.says & SAYS_ARP)
-		p.ethertypes[p.count++] =
-			r->ethertype == ETHERTYPE_REVARP ? ETHERTYPE_REVARP : ETHERTYPE_ARP;
-	if (f.says & SAYS_OTHER)
+	if (f.says & CARRIES_ARP)
+		p.ethertypes[p.count++] = ETHERTYPE_ARP;
+	if (f.says & CARRIES_OTHER)
 		p.ethertypes[p.count++] = r->ethertype;
 	*ret = p;
 	return 0;

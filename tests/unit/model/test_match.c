@@ -75,6 +75,20 @@ static void test_every_field_reads_what_it_prints(void **state)
 			fail_msg("no vector for row %zu (%s)", f, field_row((enum field)f)->name);
 }
 
+static void test_every_field_says_what_it_is_about(void **state)
+{
+	for (size_t f = 0; f < FIELD_COUNT_; f++) {
+		const struct field_row *row = field_row((enum field)f);
+
+		if (!row->carries || row->carries & ~CARRIES_ANYTHING ||
+		    (row->protos && row->carries != CARRIES_IP))
+			fail_msg("row %zu (%s): about %x", f, row->name, row->carries);
+	}
+	assert_int_equal(field_row(FIELD_IPV6_DST)->carries, CARRIES_IPV6);
+	assert_true(carries_proto(field_row(FIELD_DPORT)->protos, 132)); /* SCTP */
+	assert_false(carries_proto(field_row(FIELD_DPORT)->protos, 0));
+}
+
 static void test_bad_fields_change_nothing(void **state)
 {
 	static const struct {
@@ -237,6 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_field_reads_what_it_prints),
+		cmocka_unit_test(test_every_field_says_what_it_is_about),
 		cmocka_unit_test(test_bad_fields_change_nothing),
 		cmocka_unit_test(test_one_name_one_row),
 		cmocka_unit_test(test_order_of_setting_does_not_show),
