@@ -17,19 +17,19 @@ static const struct {
 	[ACTION_PASS] = { "pass", .final = true },
 	[ACTION_DROP] = { "drop", .final = true },
 	[ACTION_TRAP] = { "trap", .final = true },
-	[ACTION_GOTO] = { "goto", .final = true },
-	[ACTION_REDIRECT] = { "redirect", .final = true },
-	[ACTION_MIRROR] = { "mirror" },
-	[ACTION_VLAN_PUSH] = { "vlan-push" },
+	[ACTION_GOTO] = { "goto", ACTION_ARGUMENT_CHAIN, .final = true },
+	[ACTION_REDIRECT] = { "redirect", ACTION_ARGUMENT_DEV, .final = true },
+	[ACTION_MIRROR] = { "mirror", ACTION_ARGUMENT_DEV },
+	[ACTION_VLAN_PUSH] = { "vlan-push", ACTION_ARGUMENT_VLAN },
 	[ACTION_VLAN_POP] = { "vlan-pop" },
-	[ACTION_VLAN_MODIFY] = { "vlan-modify" },
-	[ACTION_SET_SRC] = { "set-src" },
-	[ACTION_SET_DST] = { "set-dst" },
+	[ACTION_VLAN_MODIFY] = { "vlan-modify", ACTION_ARGUMENT_VLAN },
+	[ACTION_SET_SRC] = { "set-src", ACTION_ARGUMENT_MAC },
+	[ACTION_SET_DST] = { "set-dst", ACTION_ARGUMENT_MAC },
 	[ACTION_DEC_TTL] = { "dec-ttl" },
-	[ACTION_CSUM] = { "csum", .internal = true },
-	[ACTION_POLICE] = { "police" },
-	[ACTION_SAMPLE] = { "sample" },
-	[ACTION_OTHER] = { "other", .internal = true },
+	[ACTION_CSUM] = { "csum", ACTION_ARGUMENT_CSUM, .internal = true },
+	[ACTION_POLICE] = { "police", ACTION_ARGUMENT_POLICE },
+	[ACTION_SAMPLE] = { "sample", ACTION_ARGUMENT_SAMPLE },
+	[ACTION_OTHER] = { "other", ACTION_ARGUMENT_OTHER, .internal = true },
 };
 
 const char *action_name(enum action_kind kind)
@@ -55,6 +55,11 @@ const char *action_name_at(size_t i)
 	return NULL;
 }
 
+enum action_argument action_argument(enum action_kind kind)
+{
+	return rows[kind].argument;
+}
+
 bool action_is_final(enum action_kind kind)
 {
 	return rows[kind].final;
@@ -67,23 +72,16 @@ static void print_argument(const struct action *a, char *to, size_t size)
 	int n;
 
 	to[0] = '\0';
-	switch ((enum action_kind)a->kind) {
-	case ACTION_PASS:
-	case ACTION_DROP:
-	case ACTION_TRAP:
-	case ACTION_VLAN_POP:
-	case ACTION_DEC_TTL:
-	case ACTION_COUNT_:
+	switch (action_argument((enum action_kind)a->kind)) {
+	case ACTION_ARGUMENT_NONE:
 		return;
-	case ACTION_GOTO:
+	case ACTION_ARGUMENT_CHAIN:
 		snprintf(to, size, "%u", a->chain);
 		return;
-	case ACTION_REDIRECT:
-	case ACTION_MIRROR:
+	case ACTION_ARGUMENT_DEV:
 		snprintf(to, size, "%.*s", IFNAMSIZ, a->dev);
 		return;
-	case ACTION_VLAN_PUSH:
-	case ACTION_VLAN_MODIFY:
+	case ACTION_ARGUMENT_VLAN:
 		n = snprintf(to, size, "%u", a->vlan.id);
 		if (a->vlan.has_prio)
 			n += snprintf(to + n, size - (size_t)n, " prio %u", a->vlan.prio);
@@ -92,23 +90,22 @@ static void print_argument(const struct action *a, char *to, size_t size)
 			snprintf(to + n, size - (size_t)n, " protocol %s", ethertype);
 		}
 		return;
-	case ACTION_SET_SRC:
-	case ACTION_SET_DST:
+	case ACTION_ARGUMENT_MAC:
 		mac_print(a->mac, mac);
 		snprintf(to, size, "%s", mac);
 		return;
-	case ACTION_CSUM:
+	case ACTION_ARGUMENT_CSUM:
 		snprintf(to, size, "0x%x", a->csum.flags);
 		return;
-	case ACTION_POLICE:
+	case ACTION_ARGUMENT_POLICE:
 		print_rate_bit(a->police.rate_bit, rate);
 		print_size(a->police.burst, burst);
 		snprintf(to, size, "rate %s burst %s", rate, burst);
 		return;
-	case ACTION_SAMPLE:
+	case ACTION_ARGUMENT_SAMPLE:
 		snprintf(to, size, "rate %u group %u", a->sample.rate, a->sample.group);
 		return;
-	case ACTION_OTHER:
+	case ACTION_ARGUMENT_OTHER:
 		snprintf(to, size, "%.8s", a->other.name);
 		return;
 	}
@@ -131,9 +128,12 @@ void actions_print(const struct action *list, size_t n, char to[ACTIONS_TEXT])
 
 static void vlan_json(const struct action *a, struct jsonw *w)
 {
+	/* A modify without a protocol keeps what is there; one with 802.1Q does not. */
+	bool usual =
+		!a->vlan.ethertype || (a->kind == ACTION_VLAN_PUSH && a->vlan.ethertype == 0x8100);
 	char ethertype[16];
 
-	if (!a->vlan.has_prio && (!a->vlan.ethertype || a->vlan.ethertype == 0x8100)) {
+	if (!a->vlan.has_prio && usual) {
 		jsonw_u64(w, a->vlan.id);
 		return;
 	}
@@ -176,35 +176,27 @@ static void argument_json(const struct action *a, struct jsonw *w)
 {
 	char text[96];
 
-	switch ((enum action_kind)a->kind) {
-	case ACTION_PASS:
-	case ACTION_DROP:
-	case ACTION_TRAP:
-	case ACTION_VLAN_POP:
-	case ACTION_DEC_TTL:
-	case ACTION_COUNT_:
+	switch (action_argument((enum action_kind)a->kind)) {
+	case ACTION_ARGUMENT_NONE:
 		jsonw_null(w);
 		return;
-	case ACTION_GOTO:
+	case ACTION_ARGUMENT_CHAIN:
 		jsonw_u64(w, a->chain);
 		return;
-	case ACTION_REDIRECT:
-	case ACTION_MIRROR:
-	case ACTION_SET_SRC:
-	case ACTION_SET_DST:
-	case ACTION_CSUM:
-	case ACTION_OTHER:
+	case ACTION_ARGUMENT_DEV:
+	case ACTION_ARGUMENT_MAC:
+	case ACTION_ARGUMENT_CSUM:
+	case ACTION_ARGUMENT_OTHER:
 		print_argument(a, text, sizeof(text));
 		jsonw_string(w, text);
 		return;
-	case ACTION_VLAN_PUSH:
-	case ACTION_VLAN_MODIFY:
+	case ACTION_ARGUMENT_VLAN:
 		vlan_json(a, w);
 		return;
-	case ACTION_POLICE:
+	case ACTION_ARGUMENT_POLICE:
 		police_json(a, w);
 		return;
-	case ACTION_SAMPLE:
+	case ACTION_ARGUMENT_SAMPLE:
 		sample_json(a, w);
 		return;
 	}

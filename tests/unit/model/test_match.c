@@ -235,6 +235,24 @@ static void test_actions_print_and_json(void **state)
 			    "{\"redirect\":\"lan2\"}]");
 }
 
+/* "Keep the protocol" and "make it 802.1Q" differ; a push without a word is 802.1Q. */
+static void test_vlan_json_loses_nothing(void **state)
+{
+	struct action list[] = {
+		{ .kind = ACTION_VLAN_MODIFY, .vlan = { .id = 20, .ethertype = 0x8100 } },
+		{ .kind = ACTION_VLAN_PUSH, .vlan = { .id = 21, .ethertype = 0x8100 } },
+		{ .kind = ACTION_VLAN_PUSH, .vlan = { .id = 22, .ethertype = 0x88a8 } },
+	};
+	_cleanup_(jsonw_freep) struct jsonw *w = jsonw_new();
+	_cleanup_free_ char *json = NULL;
+
+	actions_json(list, ARRAY_SIZE(list), w);
+	assert_int_equal(jsonw_take(w, &json, NULL), 0);
+	assert_string_equal(json, "[{\"vlan-modify\":{\"id\":20,\"protocol\":\"802.1q\"}},"
+				  "{\"vlan-push\":21},"
+				  "{\"vlan-push\":{\"id\":22,\"protocol\":\"802.1ad\"}}]");
+}
+
 static void test_every_action_has_a_name(void **state)
 {
 	for (size_t k = 0; k < ACTION_COUNT_; k++)
@@ -259,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_malformed_bytes_are_seen),
 		cmocka_unit_test(test_all_fields_fit),
 		cmocka_unit_test(test_actions_print_and_json),
+		cmocka_unit_test(test_vlan_json_loses_nothing),
 		cmocka_unit_test(test_every_action_has_a_name),
 	};
 
