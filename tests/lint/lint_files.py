@@ -72,6 +72,9 @@ def main():
         check_headers_open(path, text, complaints)
         if path.startswith(("config/", "daemon/", "cli/")) and path.endswith((".c", ".h")):
             formatted.append(path)
+    for number, line in enumerate(pathlib.Path("README.md").read_text().splitlines(), 1):
+        if width(line) > MAX_COLUMNS:
+            complaints.append(f"README.md:{number}: over {MAX_COLUMNS} columns")
     if not sources:
         complaints.append("no source found: run from the top of the tree")
     if formatted:
