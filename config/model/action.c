@@ -11,6 +11,7 @@
 
 static const struct {
 	const char *name;
+	enum action_argument argument;
 	bool final;
 	bool internal; /* people can't write it */
 } rows[ACTION_COUNT_] = {

@@ -32,6 +32,19 @@ enum action_kind {
 	ACTION_COUNT_,
 };
 
+/* What an action is given: the member of struct action that its kind uses. */
+enum action_argument {
+	ACTION_ARGUMENT_NONE,
+	ACTION_ARGUMENT_CHAIN,
+	ACTION_ARGUMENT_DEV,
+	ACTION_ARGUMENT_VLAN,
+	ACTION_ARGUMENT_MAC,
+	ACTION_ARGUMENT_CSUM,
+	ACTION_ARGUMENT_POLICE,
+	ACTION_ARGUMENT_SAMPLE,
+	ACTION_ARGUMENT_OTHER,
+};
+
 struct action {
 	uint8_t kind;	     /* enum action_kind */
 	uint8_t reserved[7]; /* zero */
@@ -75,6 +88,7 @@ _Static_assert(sizeof(struct action) == 24, "actions have no holes");
 const char *action_name(enum action_kind kind);
 int action_kind_parse(const char *name, enum action_kind *ret); /* 0 or -ENOENT */
 const char *action_name_at(size_t i); /* those people may write; NULL behind the last */
+enum action_argument action_argument(enum action_kind kind);
 
 /* True for what ends the list: pass, drop, trap, goto, redirect. */
 bool action_is_final(enum action_kind kind);

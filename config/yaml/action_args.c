@@ -82,37 +82,6 @@ static const struct key sample_keys[] = {
 const struct section schema_sample = { "a sampler", sample_keys, ARRAY_SIZE(sample_keys),
 				       sizeof(struct draft_sample) };
 
-const char *action_needs(enum action_kind kind)
-{
-	switch (kind) {
-	case ACTION_GOTO:
-		return "a chain";
-	case ACTION_REDIRECT:
-	case ACTION_MIRROR:
-		return "a device";
-	case ACTION_VLAN_PUSH:
-	case ACTION_VLAN_MODIFY:
-		return "a VLAN id, or {id, prio, protocol}";
-	case ACTION_SET_SRC:
-	case ACTION_SET_DST:
-		return "a MAC address";
-	case ACTION_POLICE:
-		return "{rate, burst, mtu}";
-	case ACTION_SAMPLE:
-		return "{rate, group, truncate}";
-	case ACTION_PASS:
-	case ACTION_DROP:
-	case ACTION_TRAP:
-	case ACTION_VLAN_POP:
-	case ACTION_DEC_TTL:
-	case ACTION_CSUM:
-	case ACTION_OTHER:
-	case ACTION_COUNT_:
-		return NULL;
-	}
-	return NULL;
-}
-
 static int read_chain(struct reader *r, const struct node *n, struct action *a)
 {
 	return value_uint.read(r, &schema_rule.keys[RULE_CHAIN], n, &a->chain);
@@ -210,37 +179,6 @@ static int read_sample(struct reader *r, const struct node *n, struct action *a)
 	return 0;
 }
 
-int action_read_argument(struct reader *r, const struct node *n, struct action *a)
-{
-	switch ((enum action_kind)a->kind) {
-	case ACTION_GOTO:
-		return read_chain(r, n, a);
-	case ACTION_REDIRECT:
-	case ACTION_MIRROR:
-		return read_device(r, n, a);
-	case ACTION_VLAN_PUSH:
-	case ACTION_VLAN_MODIFY:
-		return read_vlan(r, n, a);
-	case ACTION_SET_SRC:
-	case ACTION_SET_DST:
-		return read_mac(r, n, a);
-	case ACTION_POLICE:
-		return read_police(r, n, a);
-	case ACTION_SAMPLE:
-		return read_sample(r, n, a);
-	case ACTION_PASS:
-	case ACTION_DROP:
-	case ACTION_TRAP:
-	case ACTION_VLAN_POP:
-	case ACTION_DEC_TTL:
-	case ACTION_CSUM:
-	case ACTION_OTHER:
-	case ACTION_COUNT_:
-		return -EINVAL;
-	}
-	return -EINVAL;
-}
-
 /* {key: value, ...} of a draft made from an action. */
 static void print_flow(struct printer *p, const struct section *s, const void *draft)
 {
@@ -276,95 +214,115 @@ static void print_vlan(struct printer *p, const struct action *a)
 	print_flow(p, &schema_vlan_action, &v);
 }
 
-void action_print_argument(struct printer *p, const struct action *a)
+static void print_chain(struct printer *p, const struct action *a)
+{
+	dump_rawf(p, "%u", a->chain);
+}
+
+static void print_device(struct printer *p, const struct action *a)
+{
+	dump_text(p, a->dev);
+}
+
+static void print_mac(struct printer *p, const struct action *a)
 {
 	char mac[MAC_TEXT];
 
-	switch ((enum action_kind)a->kind) {
-	case ACTION_GOTO:
-		dump_rawf(p, "%u", a->chain);
-		return;
-	case ACTION_REDIRECT:
-	case ACTION_MIRROR:
-		dump_text(p, a->dev);
-		return;
-	case ACTION_VLAN_PUSH:
-	case ACTION_VLAN_MODIFY:
-		print_vlan(p, a);
-		return;
-	case ACTION_SET_SRC:
-	case ACTION_SET_DST:
-		mac_print(a->mac, mac);
-		dump_value(p, mac);
-		return;
-	case ACTION_POLICE:
-		print_flow(p, &schema_police,
-			   &(struct draft_police){ .draft.has =
-							   1u << POLICE_RATE | 1u << POLICE_BURST |
-							   (a->police.mtu ? 1u << POLICE_MTU : 0),
-						   .rate = a->police.rate_bit,
-						   .burst = a->police.burst,
-						   .mtu = a->police.mtu });
-		return;
-	case ACTION_SAMPLE:
-		print_flow(p, &schema_sample,
-			   &(struct draft_sample){
-				   .draft.has = 1u << SAMPLE_RATE | 1u << SAMPLE_GROUP |
-						(a->sample.truncate ? 1u << SAMPLE_TRUNCATE : 0),
-				   .rate = a->sample.rate,
-				   .group = a->sample.group,
-				   .truncate = a->sample.truncate });
-		return;
-	case ACTION_PASS:
-	case ACTION_DROP:
-	case ACTION_TRAP:
-	case ACTION_VLAN_POP:
-	case ACTION_DEC_TTL:
-	case ACTION_CSUM:
-	case ACTION_OTHER:
-	case ACTION_COUNT_:
-		return;
-	}
+	mac_print(a->mac, mac);
+	dump_value(p, mac);
+}
+
+static void print_police(struct printer *p, const struct action *a)
+{
+	struct draft_police police = { .draft.has = 1u << POLICE_RATE | 1u << POLICE_BURST |
+						    (a->police.mtu ? 1u << POLICE_MTU : 0),
+				       .rate = a->police.rate_bit,
+				       .burst = a->police.burst,
+				       .mtu = a->police.mtu };
+
+	print_flow(p, &schema_police, &police);
+}
+
+static void print_sample(struct printer *p, const struct action *a)
+{
+	struct draft_sample sample = { .draft.has =
+					       1u << SAMPLE_RATE | 1u << SAMPLE_GROUP |
+					       (a->sample.truncate ? 1u << SAMPLE_TRUNCATE : 0),
+				       .rate = a->sample.rate,
+				       .group = a->sample.group,
+				       .truncate = a->sample.truncate };
+
+	print_flow(p, &schema_sample, &sample);
+}
+
+static void write_chain(struct jsonw *w)
+{
+	value_uint.schema(w, &schema_rule.keys[RULE_CHAIN]);
+}
+
+static void write_string(struct jsonw *w)
+{
+	jsonw_key_string(w, "type", "string");
+}
+
+static void write_vlan(struct jsonw *w)
+{
+	jsonw_key(w, "anyOf");
+	jsonw_array(w);
+	jsonw_object(w);
+	value_uint.schema(w, &vlan_keys[VLAN_ACTION_ID]);
+	jsonw_object_end(w);
+	jsonw_object(w);
+	json_schema_section(w, &schema_vlan_action);
+	jsonw_object_end(w);
+	jsonw_array_end(w);
+}
+
+static void write_police(struct jsonw *w)
+{
+	json_schema_section(w, &schema_police);
+}
+
+static void write_sample(struct jsonw *w)
+{
+	json_schema_section(w, &schema_sample);
+}
+
+/* Those that people may write. */
+static const struct {
+	const char *needs;
+	int (*read)(struct reader *r, const struct node *n, struct action *a);
+	void (*print)(struct printer *p, const struct action *a);
+	void (*schema)(struct jsonw *w);
+} rows[] = {
+	[ACTION_ARGUMENT_CHAIN] = { "a chain", read_chain, print_chain, write_chain },
+	[ACTION_ARGUMENT_DEV] = { "a device", read_device, print_device, write_string },
+	[ACTION_ARGUMENT_VLAN] = { "a VLAN id, or {id, prio, protocol}", read_vlan, print_vlan,
+				   write_vlan },
+	[ACTION_ARGUMENT_MAC] = { "a MAC address", read_mac, print_mac, write_string },
+	[ACTION_ARGUMENT_POLICE] = { "{rate, burst, mtu}", read_police, print_police,
+				     write_police },
+	[ACTION_ARGUMENT_SAMPLE] = { "{rate, group, truncate}", read_sample, print_sample,
+				     write_sample },
+	[ACTION_ARGUMENT_OTHER] = { NULL },
+};
+
+const char *action_needs(enum action_kind kind)
+{
+	return rows[action_argument(kind)].needs;
+}
+
+int action_read_argument(struct reader *r, const struct node *n, struct action *a)
+{
+	return rows[action_argument((enum action_kind)a->kind)].read(r, n, a);
+}
+
+void action_print_argument(struct printer *p, const struct action *a)
+{
+	rows[action_argument((enum action_kind)a->kind)].print(p, a);
 }
 
 void action_argument_schema(struct jsonw *w, enum action_kind kind)
 {
-	switch (kind) {
-	case ACTION_GOTO:
-		value_uint.schema(w, &schema_rule.keys[RULE_CHAIN]);
-		return;
-	case ACTION_REDIRECT:
-	case ACTION_MIRROR:
-	case ACTION_SET_SRC:
-	case ACTION_SET_DST:
-		jsonw_key_string(w, "type", "string");
-		return;
-	case ACTION_VLAN_PUSH:
-	case ACTION_VLAN_MODIFY:
-		jsonw_key(w, "anyOf");
-		jsonw_array(w);
-		jsonw_object(w);
-		value_uint.schema(w, &vlan_keys[VLAN_ACTION_ID]);
-		jsonw_object_end(w);
-		jsonw_object(w);
-		json_schema_section(w, &schema_vlan_action);
-		jsonw_object_end(w);
-		jsonw_array_end(w);
-		return;
-	case ACTION_POLICE:
-		json_schema_section(w, &schema_police);
-		return;
-	case ACTION_SAMPLE:
-		json_schema_section(w, &schema_sample);
-		return;
-	case ACTION_PASS:
-	case ACTION_DROP:
-	case ACTION_TRAP:
-	case ACTION_VLAN_POP:
-	case ACTION_DEC_TTL:
-	case ACTION_CSUM:
-	case ACTION_OTHER:
-	case ACTION_COUNT_:
-		return;
-	}
+	rows[action_argument(kind)].schema(w);
 }

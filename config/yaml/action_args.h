@@ -10,7 +10,8 @@
 
 /* What it needs, in words ("a device"), or NULL if the word alone is the action. */
 const char *action_needs(enum action_kind kind);
-/* Reads it into a, whose kind is set. 0, -EINVAL after adding errors, or -ENOMEM. */
+/* Those below are for actions that need something. Reads it into a, whose kind is set. 0, -EINVAL
+ * after adding errors, or -ENOMEM. */
 int action_read_argument(struct reader *r, const struct node *n, struct action *a);
 void action_print_argument(struct printer *p, const struct action *a);
 /* The members of its JSON schema. */

@@ -43,42 +43,34 @@ static void write_vlan(struct jsonw *w, const struct action *a)
 
 static void write_argument(struct jsonw *w, const struct action *a)
 {
-	switch ((enum action_kind)a->kind) {
-	case ACTION_GOTO:
+	switch (action_argument((enum action_kind)a->kind)) {
+	case ACTION_ARGUMENT_CHAIN:
 		jsonw_key_u64(w, "chain", a->chain);
 		return;
-	case ACTION_REDIRECT:
-	case ACTION_MIRROR:
+	case ACTION_ARGUMENT_DEV:
 		jsonw_key_string(w, "dev", a->dev);
 		return;
-	case ACTION_VLAN_PUSH:
-	case ACTION_VLAN_MODIFY:
+	case ACTION_ARGUMENT_VLAN:
 		write_vlan(w, a);
 		return;
-	case ACTION_SET_SRC:
-	case ACTION_SET_DST:
+	case ACTION_ARGUMENT_MAC:
 		write_mac(w, a->mac);
 		return;
-	case ACTION_POLICE:
+	case ACTION_ARGUMENT_POLICE:
 		jsonw_key_u64(w, "rate_bit", a->police.rate_bit);
 		jsonw_key_u64(w, "burst", a->police.burst);
 		if (a->police.mtu)
 			jsonw_key_u64(w, "mtu", a->police.mtu);
 		return;
-	case ACTION_SAMPLE:
+	case ACTION_ARGUMENT_SAMPLE:
 		jsonw_key_u64(w, "rate", a->sample.rate);
 		jsonw_key_u64(w, "group", a->sample.group);
 		if (a->sample.truncate)
 			jsonw_key_u64(w, "truncate", a->sample.truncate);
 		return;
-	case ACTION_PASS:
-	case ACTION_DROP:
-	case ACTION_TRAP:
-	case ACTION_VLAN_POP:
-	case ACTION_DEC_TTL:
-	case ACTION_CSUM:
-	case ACTION_OTHER:
-	case ACTION_COUNT_:
+	case ACTION_ARGUMENT_CSUM:
+	case ACTION_ARGUMENT_OTHER:
+	case ACTION_ARGUMENT_NONE:
 		return;
 	}
 }
