@@ -23,6 +23,7 @@ struct cli {
 	const char *socket;
 	bool json;	  /* --json */
 	bool more;	  /* --more, for call */
+	bool quiet;	  /* --quiet: nothing that the daemon's log tells as well */
 	int width;	  /* columns of the terminal; 0: not a terminal, lines are not cut */
 	const char *file; /* whose text the daemon got, to name in its messages; or NULL */
 };

@@ -95,22 +95,29 @@ static int run(const struct cli *cli, int argc, char **argv)
 int cmd_main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },	    { "more", no_argument, NULL, 'm' },
-		{ "socket", required_argument, NULL, 's' }, { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },	    { NULL, 0, NULL, 0 },
+		{ "json", no_argument, NULL, 'j' },
+		{ "more", no_argument, NULL, 'm' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "socket", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
 	};
 	struct cli cli = { .socket = "/run/swd/swd.sock", .width = terminal_width() };
 	int option, code;
 
 	signal(SIGPIPE, SIG_DFL);	/* sw-cli rules | head */
 	argv[0] = (char[]){ "sw-cli" }; /* for getopt's messages */
-	while ((option = getopt_long(argc, argv, "js:hV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "jqs:hV", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			cli.json = true;
 			break;
 		case 'm':
 			cli.more = true;
+			break;
+		case 'q':
+			cli.quiet = true;
 			break;
 		case 's':
 			cli.socket = optarg;

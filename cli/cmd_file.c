@@ -201,10 +201,11 @@ static int ask(const struct cli *cli, const char *method, int argc, char **argv,
 	code = conn_ask(&named, method, parameters, false, CONN_FOR_EVER, NULL, r);
 	if (code != CLI_DONE)
 		return code;
-	text_diags(json_get(r->parameters, "diags"), named.file);
+	if (!cli->quiet)
+		text_diags(json_get(r->parameters, "diags"), named.file);
 	if (cli->json)
 		out_json(r->parameters);
-	else
+	else if (!cli->quiet)
 		print_steps(json_get(r->parameters, "plan"));
 	return CLI_DONE;
 }
@@ -219,7 +220,7 @@ int cmd_plan(const struct cli *cli, int argc, char **argv)
 	if (code != CLI_DONE)
 		return code;
 	steps = json_u64(r.parameters, "steps");
-	if (!cli->json)
+	if (!cli->json && !cli->quiet)
 		printf("%s\n", steps ? text_count(steps, "step", text) : "nothing to do");
 	return steps ? CLI_WORK : CLI_DONE;
 }
@@ -230,7 +231,7 @@ int cmd_apply(const struct cli *cli, int argc, char **argv)
 	int code = ask(cli, "io.swd.Switch.Apply", argc, argv, &r);
 	char text[64];
 
-	if (code == CLI_DONE && !cli->json)
+	if (code == CLI_DONE && !cli->json && !cli->quiet)
 		printf("generation %s: %s\n", json_digits(r.parameters, "generation"),
 		       text_count(json_u64(r.parameters, "steps"), "step", text));
 	return code;

@@ -81,7 +81,7 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	       "\t\tesac\n\tdone\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tif [[ $word == -* ]]; then\n"
-	       "\t\twords='--json --more --socket --help --version'\n"
+	       "\t\twords='--json --more --quiet --socket --help --version'\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	       "\t\treturn\n\tfi\n"
 	       "\tcase $command in\n"

@@ -186,7 +186,8 @@ int conn_follow(const struct cli *cli, struct conn *c, int wait_ms, struct reply
 		json_print(ret->root, 0, stdout);
 		putchar('\n');
 	}
-	text_error(ret->error, ret->parameters, cli->file);
+	if (!cli->quiet)
+		text_error(ret->error, ret->parameters, cli->file);
 	return CLI_FAILED;
 }
 

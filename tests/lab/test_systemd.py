@@ -190,7 +190,8 @@ def test_a_broken_file_fails_the_reload(seen):
     assert seen.unit("refused")["ReloadResult"] == "exit-code"
     journal, screen = seen.good("refused.journal"), seen.good("refused.text")
     for place in ("13:39", "14:43", "16:17", "16:41"):
-        assert re.search(rf"swd\.yaml:{place}: error: ", journal), place
+        assert len(re.findall(rf"^swd\.yaml:{place}: error: ", journal, re.M)) == 1, place
+    assert "sw-cli: " not in journal
     assert "refused" in screen and "swd.yaml:13:39" in screen
 
 
