@@ -22,43 +22,63 @@ static int items_new(struct reader *r, size_t count, size_t size, struct items *
 	return 0;
 }
 
-/* ---- names ---- */
-
-static int names_read(struct reader *r, const struct key *key, const struct node *n, void *to)
+/*
+ * A list, each item read by one(), which counts what is to be kept. 0, -EINVAL after errors were
+ * added (the others were read), or -ENOMEM.
+ */
+static int items_read(struct reader *r, const struct key *key, const struct node *n,
+		      const char *what, size_t size, struct items *ret,
+		      int (*one)(struct reader *r, const struct key *key, const struct node *n,
+				 struct items *items))
 {
 	struct items items;
 	size_t i = 0;
 	bool bad = false;
 	int err;
 
-	err = walk_list(r, n, "names");
+	err = walk_list(r, n, what);
 	if (err < 0)
 		return err;
 	if (key->max && n->count > key->max) {
-		walk_error(r, n, "expected at most %llu names, found %u",
-			   (unsigned long long)key->max, n->count);
+		walk_error(r, n, "expected at most %llu %s, found %u", (unsigned long long)key->max,
+			   what, n->count);
 		return -EINVAL;
 	}
-	err = items_new(r, n->count, sizeof(struct draft_name), &items);
+	err = items_new(r, n->count, size, &items);
 	if (err < 0)
 		return err;
-	for (const struct node *item = n->first; item; item = item->next, i++) {
-		struct draft_name *name = (struct draft_name *)items.at + items.count;
-		size_t before = walk_enter_index(r, i);
-		const char *wrong =
-			item->kind == NODE_SCALAR ? key->check_name(item->text) : "a name";
+	for (const struct node *item = n->first; item; item = item->next) {
+		size_t before = walk_enter_index(r, i++);
 
-		if (wrong) {
-			walk_expected(r, item, wrong);
-			bad = true;
-		} else {
-			*name = (struct draft_name){ .node = item, .name = item->text };
-			items.count++;
-		}
+		err = one(r, key, item, &items);
 		walk_leave(r, before);
+		if (err == -ENOMEM)
+			return err;
+		bad |= err < 0;
 	}
-	*(struct items *)to = items;
+	*ret = items;
 	return bad ? -EINVAL : 0;
+}
+
+/* ---- names ---- */
+
+static int name_read(struct reader *r, const struct key *key, const struct node *n,
+		     struct items *items)
+{
+	const char *wrong = n->kind == NODE_SCALAR ? key->check_name(n->text) : "a name";
+
+	if (wrong) {
+		walk_expected(r, n, wrong);
+		return -EINVAL;
+	}
+	((struct draft_name *)items->at)[items->count++] =
+		(struct draft_name){ .node = n, .name = n->text };
+	return 0;
+}
+
+static int names_read(struct reader *r, const struct key *key, const struct node *n, void *to)
+{
+	return items_read(r, key, n, "names", sizeof(struct draft_name), to, name_read);
 }
 
 static void names_print(struct printer *p, const struct key *key, const void *from)
@@ -90,7 +110,8 @@ const struct value_type value_names = { names_read, names_print, names_schema };
 
 /* ---- addresses ---- */
 
-static int prefix_read(struct reader *r, const struct node *n, struct draft_address *ret)
+static int prefix_read(struct reader *r, const struct key *key, const struct node *n,
+		       struct items *items)
 {
 	static const char what[] =
 		"an IPv4 or IPv6 address with its prefix length, like 192.0.2.1/24";
@@ -119,34 +140,13 @@ static int prefix_read(struct reader *r, const struct node *n, struct draft_addr
 		return -EINVAL;
 	}
 	a.family = (uint8_t)family;
-	*ret = a;
+	((struct draft_address *)items->at)[items->count++] = a;
 	return 0;
 }
 
 static int prefixes_read(struct reader *r, const struct key *key, const struct node *n, void *to)
 {
-	struct items items;
-	size_t i = 0;
-	bool bad = false;
-	int err;
-
-	err = walk_list(r, n, "addresses");
-	if (err < 0)
-		return err;
-	err = items_new(r, n->count, sizeof(struct draft_address), &items);
-	if (err < 0)
-		return err;
-	for (const struct node *item = n->first; item; item = item->next, i++) {
-		size_t before = walk_enter_index(r, i);
-
-		if (prefix_read(r, item, (struct draft_address *)items.at + items.count) == 0)
-			items.count++;
-		else
-			bad = true;
-		walk_leave(r, before);
-	}
-	*(struct items *)to = items;
-	return bad ? -EINVAL : 0;
+	return items_read(r, key, n, "addresses", sizeof(struct draft_address), to, prefix_read);
 }
 
 static void prefixes_print(struct printer *p, const struct key *key, const void *from)
@@ -295,32 +295,16 @@ const struct value_type value_map_by_name = { by_name_read, by_name_print, by_na
 
 /* ---- a list of sections ---- */
 
+static int section_read(struct reader *r, const struct key *key, const struct node *n,
+			struct items *items)
+{
+	return walk_section(r, key->section, n,
+			    (char *)items->at + items->count++ * key->section->size);
+}
+
 static int list_read(struct reader *r, const struct key *key, const struct node *n, void *to)
 {
-	struct items items;
-	size_t i = 0;
-	bool bad = false;
-	int err;
-
-	err = walk_list(r, n, key->name);
-	if (err < 0)
-		return err;
-	err = items_new(r, n->count, key->section->size, &items);
-	if (err < 0)
-		return err;
-	for (const struct node *item = n->first; item; item = item->next, i++) {
-		size_t before = walk_enter_index(r, i);
-
-		err = walk_section(r, key->section, item,
-				   (char *)items.at + items.count * key->section->size);
-		walk_leave(r, before);
-		if (err == -ENOMEM)
-			return err;
-		bad |= err < 0;
-		items.count++;
-	}
-	*(struct items *)to = items;
-	return bad ? -EINVAL : 0;
+	return items_read(r, key, n, key->name, key->section->size, to, section_read);
 }
 
 static void list_print(struct printer *p, const struct key *key, const void *from)
