@@ -60,28 +60,6 @@ static int read_file(const char *path, char **ret, size_t *ret_size)
 	return err;
 }
 
-static void json_diags(struct jsonw *w, const struct diags *d)
-{
-	jsonw_key(w, "diags");
-	jsonw_array(w);
-	for (size_t i = 0; i < diags_count(d); i++) {
-		const struct diag *diag = diags_at(d, i);
-		_cleanup_free_ char *line = diag_line(d, diag);
-
-		jsonw_object(w);
-		jsonw_key_string(w, "level", diag->level == DIAG_ERROR ? "error" : "warning");
-		jsonw_key_string(w, "file", diags_file(d));
-		jsonw_key_u64(w, "line", diag->at.line);
-		jsonw_key_u64(w, "column", diag->at.column);
-		jsonw_key_string(w, "path", diag->path);
-		jsonw_key_string(w, "text", diag->text);
-		jsonw_key_string(w, "hint", diag->hint);
-		jsonw_key_string(w, "message", line);
-		jsonw_object_end(w);
-	}
-	jsonw_array_end(w);
-}
-
 static size_t count(const struct config *c, enum kind kind)
 {
 	return c ? state_count(c->wanted, kind) : 0;
@@ -104,7 +82,8 @@ static int check_json(const char *file, const struct diags *d, const struct conf
 	jsonw_key_u64(w, "vlans", count(c, KIND_VLAN));
 	jsonw_key_u64(w, "blocks", count(c, KIND_BLOCK));
 	jsonw_key_u64(w, "rules", count(c, KIND_RULE));
-	json_diags(w, d);
+	jsonw_key(w, "diags");
+	diags_json(d, w);
 	jsonw_object_end(w);
 	if (jsonw_take(w, &text, &size) < 0 || !(j = json_read(text)))
 		return -ENOMEM;

@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include "config/base/jsonw.h"
+
 #define DIAGS_MAX 1000
 
 struct diags {
@@ -161,4 +163,25 @@ void diags_print(const struct diags *d, FILE *to)
 
 		fprintf(to, "%s\n", line ? line : "out of memory");
 	}
+}
+
+void diags_json(const struct diags *d, struct jsonw *w)
+{
+	jsonw_array(w);
+	for (size_t i = 0; d && i < d->count; i++) {
+		const struct diag *diag = &d->list[i];
+		_cleanup_free_ char *line = diag_line(d, diag);
+
+		jsonw_object(w);
+		jsonw_key_string(w, "level", diag->level == DIAG_ERROR ? "error" : "warning");
+		jsonw_key_string(w, "file", d->file);
+		jsonw_key_u64(w, "line", diag->at.line);
+		jsonw_key_u64(w, "column", diag->at.column);
+		jsonw_key_string(w, "path", diag->path);
+		jsonw_key_string(w, "text", diag->text);
+		jsonw_key_string(w, "hint", diag->hint);
+		jsonw_key_string(w, "message", line ? line : "");
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
 }

@@ -61,4 +61,11 @@ char *diag_line(const struct diags *d, const struct diag *diag);
 /* All of them, a line each. */
 void diags_print(const struct diags *d, FILE *to);
 
+struct jsonw;
+/*
+ * [{"level": "error", "file": ..., "line": ..., "column": ..., "path", "text", "hint", "message"}],
+ * where message is the line as above; [] if d is NULL.
+ */
+void diags_json(const struct diags *d, struct jsonw *w);
+
 #endif

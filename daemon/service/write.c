@@ -148,23 +148,7 @@ void write_filter(struct jsonw *w, const struct filter *wanted, const struct fil
 void write_diags(struct jsonw *w, const struct diags *d)
 {
 	jsonw_key(w, "diags");
-	jsonw_array(w);
-	for (size_t i = 0; d && i < diags_count(d); i++) {
-		const struct diag *diag = diags_at(d, i);
-		_cleanup_free_ char *line = diag_line(d, diag);
-
-		jsonw_object(w);
-		jsonw_key_string(w, "level", diag->level == DIAG_ERROR ? "error" : "warning");
-		jsonw_key_string(w, "file", diags_file(d));
-		jsonw_key_u64(w, "line", diag->at.line);
-		jsonw_key_u64(w, "column", diag->at.column);
-		write_text(w, "path", diag->path);
-		jsonw_key_string(w, "text", diag->text ? diag->text : "");
-		write_text(w, "hint", diag->hint);
-		jsonw_key_string(w, "message", line ? line : "");
-		jsonw_object_end(w);
-	}
-	jsonw_array_end(w);
+	diags_json(d, w);
 }
 
 void write_alert(struct jsonw *w, const struct alert *a)
