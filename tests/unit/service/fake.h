@@ -44,6 +44,10 @@ void fake_publish(struct fake *f, struct snapshot *s);
 struct snapshot *sample_snapshot(void);
 /* The same with so many more rules in block edge, all in hardware. */
 struct snapshot *sample_snapshot_rules(size_t more);
+/* Setup and teardown of tests that want a service over sample_snapshot(). */
+int sample_start(void **state);
+int sample_stop(void **state);
+extern struct fake fake; /* one per program: that of sample_start(), or its own */
 
 /* The client's side. All wait at most some seconds, and fail the test if nothing comes. */
 int client_connect(const struct fake *f);

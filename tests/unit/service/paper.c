@@ -22,7 +22,6 @@ static void send_event(struct fake *f)
 
 int main(int argc, char **argv)
 {
-	struct fake fake;
 	int c;
 
 	fake_start(&fake, sample_snapshot_rules(argc > 1 ? strtoul(argv[1], NULL, 10) : 0), NULL);

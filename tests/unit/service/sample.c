@@ -233,3 +233,17 @@ struct snapshot *sample_snapshot(void)
 {
 	return sample_snapshot_rules(0);
 }
+
+struct fake fake;
+
+int sample_start(void **state)
+{
+	fake_start(&fake, sample_snapshot(), NULL);
+	return 0;
+}
+
+int sample_stop(void **state)
+{
+	fake_stop(&fake);
+	return 0;
+}

@@ -9,20 +9,6 @@
 #include "tests/unit/service/fake.h"
 #include "tests/unit/service/shape.h"
 
-static struct fake fake;
-
-static int setup(void **state)
-{
-	fake_start(&fake, sample_snapshot(), NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_stop(&fake);
-	return 0;
-}
-
 /* The parameters of the reply to one call, checked against the interface text. */
 static cJSON *ask(const char *method, const char *parameters)
 {
@@ -317,7 +303,7 @@ static void test_nothing_yet(void **state)
 		cJSON_Delete(ask(methods[i], NULL));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sample_start, sample_stop)
 
 int main(void)
 {

@@ -14,20 +14,6 @@
 
 #define STATUS "{\"method\":\"io.swd.Switch.Status\"}"
 
-static struct fake fake;
-
-static int setup(void **state)
-{
-	fake_start(&fake, sample_snapshot(), NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_stop(&fake);
-	return 0;
-}
-
 static uint64_t status_ms(int fd)
 {
 	uint64_t start = now_monotonic_ns();
@@ -231,7 +217,7 @@ static void test_out_of_descriptors(void **state)
 	close(fds[1]);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sample_start, sample_stop)
 
 int main(void)
 {

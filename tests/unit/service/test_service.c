@@ -13,20 +13,6 @@
 #define STATUS "{\"method\":\"io.swd.Switch.Status\"}"
 #define INFO "{\"method\":\"org.varlink.service.GetInfo\"}"
 
-static struct fake fake;
-
-static int setup(void **state)
-{
-	fake_start(&fake, sample_snapshot(), NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_stop(&fake);
-	return 0;
-}
-
 /* One call on a connection of its own; the answer must hold these words. */
 static void expect(const char *message, const char *words)
 {
@@ -236,7 +222,7 @@ static void test_jobs_outlive(void **state)
 		usleep(1000);
 	}
 	close(fd);
-	/* The rest happens in teardown: service_stop(), then the jobs end with -ECANCELED. */
+	/* The rest happens in sample_stop(): service_stop(), then the jobs end with -ECANCELED. */
 	expect(STATUS, "generation");
 	close(other);
 }
@@ -395,7 +381,7 @@ static void test_rights(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sample_start, sample_stop)
 
 int main(void)
 {
