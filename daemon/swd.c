@@ -78,7 +78,6 @@ static void on_ready(void *data)
 	struct swd *swd = data;
 
 	swd->ready = true;
-	loop_timer_stop(swd->extend);
 	if (swd->reloads == 0)
 		notify_ready();
 	log_notice("ready");
@@ -132,11 +131,16 @@ static void on_watchdog(void *data)
 		log_error("the engine does not move; the watchdog is not fed");
 }
 
+/*
+ * A start takes as long as it takes, and so does a reload: that is a call of sw-cli, for which
+ * systemd waits no longer than for a start (TimeoutStartSec). Which apply is a reload we don't
+ * know; where nothing is waited for, nothing is extended.
+ */
 static void on_extend(void *data)
 {
 	struct swd *swd = data;
 
-	if (engine_alive(swd->engine, STUCK_MS))
+	if ((!swd->ready || engine_busy(swd->engine)) && engine_alive(swd->engine, STUCK_MS))
 		notify_extend(EXTEND_MS);
 }
 

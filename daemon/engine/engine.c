@@ -423,3 +423,8 @@ bool engine_alive(const struct engine *e, uint32_t stuck_ms)
 {
 	return pulse_alive((struct pulse *)&e->pulse, stuck_ms);
 }
+
+bool engine_busy(const struct engine *e)
+{
+	return pulse_busy((struct pulse *)&e->pulse);
+}

@@ -97,5 +97,7 @@ struct snapshot *engine_snapshot(struct engine *e);
  * False when it has sat in one piece of work of its own for more than `stuck_ms`.
  */
 bool engine_alive(const struct engine *e, uint32_t stuck_ms);
+/* True while it does something, be it that it waits in the kernel; false: it waits for work. */
+bool engine_busy(const struct engine *e);
 
 #endif

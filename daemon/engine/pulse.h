@@ -38,6 +38,11 @@ static inline void pulse_go(struct pulse *p)
 	pulse_at(p, PULSE_WORK);
 }
 
+static inline bool pulse_busy(struct pulse *p)
+{
+	return atomic_load(&p->where) != PULSE_IDLE;
+}
+
 static inline bool pulse_alive(struct pulse *p, uint32_t stuck_ms)
 {
 	uint64_t since = atomic_load(&p->since_ns), now = now_monotonic_ns();

@@ -167,6 +167,25 @@ watchdog()
 	systemctl daemon-reload
 }
 
+# A reload that takes longer than systemd's patience, because hardware is slow: each switch takes its time.
+slow()
+{
+	mkdir -p /run/systemd/system/swd.service.d
+	printf '[Service]\nTimeoutStartSec=8s\n' >/run/systemd/system/swd.service.d/slow.conf
+	systemctl daemon-reload
+	put one
+	note slow.before systemctl reload swd
+	for knob in /sys/kernel/debug/swsim/dsa*/install_delay_ms; do echo 8000 >"$knob"; done
+	put two
+	begin=$(date +%s)
+	note slow.reload systemctl reload swd
+	echo $(($(date +%s) - begin)) >"$LAB_OUT/slow.seconds.out"
+	state slow
+	for knob in /sys/kernel/debug/swsim/dsa*/install_delay_ms; do echo 0 >"$knob"; done
+	rm /run/systemd/system/swd.service.d/slow.conf
+	systemctl daemon-reload
+}
+
 # Each capability is there for something: what fails without it.
 without()
 {
@@ -197,6 +216,7 @@ strangers
 reloads
 users
 killed
+slow
 watchdog
 without
 state before

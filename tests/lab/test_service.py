@@ -274,6 +274,25 @@ def test_what_systemd_hears(swd, tmp_path):
     assert swd.process.wait(20) == 0
 
 
+def test_a_long_apply_extends_what_systemd_waits(swd, tmp_path):
+    """Every 5 s while the engine is at work, and never while it waits for some."""
+    swd.stop()
+    ear = Ear(tmp_path / "notify")
+    swd.start()
+    ear.until("READY=1")
+    ear.sock.settimeout(7)
+    with pytest.raises(TimeoutError):
+        ear.until("EXTEND_TIMEOUT_USEC=")
+    knob("dsa0", "install_delay_ms", 7000)
+    try:
+        swd.client.send("Apply", text=FILE + "      - { name: three, match: { dst: 203.0.113.0/24 }, "
+                        "action: drop }\n" + PORT_WAIT)
+        assert ear.until("EXTEND_TIMEOUT_USEC=")[-1] == "EXTEND_TIMEOUT_USEC=30000000"
+        assert swd.client.message()["parameters"]["steps"] == 1
+    finally:
+        knob("dsa0", "install_delay_ms", 0)
+
+
 def test_exit_codes(swd):
     """0 done, 1 refused, 2 usage, 3 not reachable, 10 plan has work."""
     assert swd.cli("plan")[0] == 0

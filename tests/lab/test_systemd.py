@@ -225,6 +225,20 @@ def test_kill(seen):
         [(f["pref"], f["options"]) for f in seen.filters("before")]
 
 
+def test_a_slow_reload_is_waited_for(seen, capsys):
+    """systemd ends a reload after TimeoutStartSec (8 s here), unless swd says that it is at work."""
+    seen.good("slow.before")
+    seen.good("slow.reload")
+    seconds = int(seen.out("slow.seconds"))
+    with capsys.disabled():
+        print(f"\na reload of {seconds} s with a limit of 8 s")
+    assert seconds > 12     # so that there was something to extend
+    unit = seen.unit("slow")
+    assert (unit["ActiveState"], unit["ReloadResult"], unit["TimeoutStartUSec"]) == \
+        ("active", "success", "8s")
+    assert "198.51.100.0/24" in seen.good("slow.tc")
+
+
 def test_watchdog(seen):
     """Fed in time it does nothing; a frozen swd is ended and replaced."""
     before, after, restarts = seen.good("watchdog.fed").split()

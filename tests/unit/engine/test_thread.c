@@ -150,11 +150,14 @@ static void pulse_tells_a_hang_from_a_wait(void **state)
 	struct pulse p = { 0 };
 
 	assert_true(pulse_alive(&p, 10));
+	assert_false(pulse_busy(&p));
 	pulse_go(&p);
+	assert_true(pulse_busy(&p));
 	assert_true(pulse_alive(&p, 10));
 	usleep(30000);
 	assert_false(pulse_alive(&p, 10));
 	pulse_wait(&p); /* for rtnl, however long */
+	assert_true(pulse_busy(&p));
 	usleep(30000);
 	assert_true(pulse_alive(&p, 10));
 	pulse_at(&p, PULSE_IDLE);
