@@ -18,6 +18,7 @@
 
 #include "config/base/log.h"
 #include "daemon/engine/engine.h"
+#include "daemon/kernel/privilege.h"
 #include "daemon/options.h"
 #include "daemon/service/notify.h"
 #include "daemon/service/service.h"
@@ -223,6 +224,8 @@ static int start(struct swd *swd)
 		log_error("the engine can't start: %s", strerror(-r));
 		return r;
 	}
+	/* The engine's thread has its own, for the probe. */
+	privilege_drop();
 	r = service_start(swd->service, swd->engine);
 	if (r < 0)
 		log_error("the service can't start: %s", strerror(-r));

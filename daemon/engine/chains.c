@@ -63,17 +63,7 @@ static size_t find(const struct chains *c, uint32_t chain)
 
 static size_t first_jump(const struct chains *c, uint32_t from)
 {
-	size_t low = 0, high = c->jump_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->jumps[mid].from < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(c->jumps, c->jump_count, from, from);
 }
 
 /* A chain on the way down, and the next of its jumps to follow. */

@@ -15,6 +15,7 @@
 #include "daemon/engine/observe.h"
 #include "daemon/engine/publish.h"
 #include "daemon/engine/repair.h"
+#include "daemon/kernel/privilege.h"
 
 #define MS 1000000ULL
 
@@ -173,6 +174,7 @@ static void probe(struct engine_owner *o)
 	r = kernel_probe_bypass(&o->ability, &how);
 	pulse_go(o->pulse);
 	o->ability_how = how;
+	privilege_drop(); /* nothing but the probe needs it */
 	if (r < 0) {
 		o->ability = BYPASS_ABILITY_UNKNOWN;
 		alert_set(&o->alerts, "probe", "bypass",

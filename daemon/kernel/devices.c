@@ -43,17 +43,7 @@ void devices_clear(struct devices *d)
 /* The first place whose number is not below ifindex. */
 static size_t place(const struct devices *d, uint32_t ifindex)
 {
-	size_t low = 0, high = d->count;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (d->list[mid].ifindex < ifindex)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(d->list, d->count, ifindex, ifindex);
 }
 
 static struct device *by_index(const struct devices *d, uint32_t ifindex)

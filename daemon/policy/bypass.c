@@ -42,24 +42,9 @@ void bypass_free(struct bypass *b)
 
 /* ---- what happens ---- */
 
-static size_t lower_bound(const struct bypass *b, uint32_t block)
-{
-	size_t low = 0, high = b->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->list[middle].block < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 struct bypass_known *bypass_known(const struct bypass *b, uint32_t block)
 {
-	size_t at = lower_bound(b, block);
+	size_t at = LOWER_BOUND(b->list, b->count, block, block);
 
 	return at < b->count && b->list[at].block == block ? &b->list[at] : NULL;
 }
@@ -79,7 +64,7 @@ struct bypass_known *bypass_known_or_new(struct bypass *b, uint32_t block)
 		marks_free(marks);
 		return NULL;
 	}
-	at = lower_bound(b, block);
+	at = LOWER_BOUND(b->list, b->count, block, block);
 	k = &b->list[at];
 	memmove(k + 1, k, (b->count - at) * sizeof(*k));
 	b->count++;

@@ -9,6 +9,7 @@ import socket
 import statistics
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -291,6 +292,24 @@ def test_a_long_apply_extends_what_systemd_waits(swd, tmp_path):
         assert swd.client.message()["parameters"]["steps"] == 1
     finally:
         knob("dsa0", "install_delay_ms", 0)
+
+
+def test_namespaces_are_given_up(swd):
+    """CAP_SYS_ADMIN is for the probe alone: afterwards no thread has it, or can get it back."""
+    assert swd.status()["ability"] in ("none", "marks")     # the probe had it
+    threads = list(Path(f"/proc/{swd.process.pid}/task").iterdir())
+    assert len(threads) == 2
+    for thread in threads:
+        status = dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines())
+        for which in ("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"):
+            assert not int(status[which], 16) & 1 << 21, (thread, which)
+        assert int(status["CapEff"], 16) & 1 << 12     # CAP_NET_ADMIN
+    # And nothing else needs it: a device that goes and comes is taken up as before.
+    run("ip", "link", "del", "lan4.30")
+    swd.until(lambda: "lan4.30" in run("ip", "-o", "link").stdout, "the VLAN", 20)
+    tc("qdisc del dev lan1 clsact")
+    swd.settle(20)
+    swd.until(lambda: "clsact" in run("tc", "qdisc", "show", "dev", "lan1").stdout, "the clsact", 20)
 
 
 def test_exit_codes(swd):
