@@ -57,6 +57,20 @@ static inline void closep(int *fd)
 /* -1, 0 or 1: what an ordering function returns. */
 #define CMP(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* The first index of a list sorted by .member whose .member is not below `wanted`, or count. */
+#define LOWER_BOUND(list, count, member, wanted)                 \
+	({                                                       \
+		size_t _low = 0, _high = (count);                \
+		while (_low < _high) {                           \
+			size_t _mid = _low + (_high - _low) / 2; \
+			if ((list)[_mid].member < (wanted))      \
+				_low = _mid + 1;                 \
+			else                                     \
+				_high = _mid;                    \
+		}                                                \
+		_low;                                            \
+	})
+
 static inline bool streq(const char *a, const char *b)
 {
 	return strcmp(a, b) == 0;

@@ -48,18 +48,9 @@ static int by_from(const void *a, const void *b)
 
 static struct chain *find_chain(const struct graph *g, uint32_t number)
 {
-	struct chain key = { .number = number };
-	size_t low = 0, high = g->chain_count;
+	size_t at = LOWER_BOUND(g->chains, g->chain_count, number, number);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (g->chains[mid].number < key.number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < g->chain_count && g->chains[low].number == number ? &g->chains[low] : NULL;
+	return at < g->chain_count && g->chains[at].number == number ? &g->chains[at] : NULL;
 }
 
 /* The goto of a rule: it can only be the last action. NULL if it has none. */
@@ -138,17 +129,7 @@ static int collect_jumps(const struct checker *c, const struct draft_block *b, s
 
 static size_t first_jump(const struct graph *g, uint32_t from)
 {
-	size_t low = 0, high = g->jump_count;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (g->jumps[mid].from < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(g->jumps, g->jump_count, from, from);
 }
 
 /* Marks what frames can get to. queue has room for all chains. */

@@ -220,6 +220,20 @@ static void test_names_are_never_cut(void **state)
 	assert_string_equal(name, "1234567");
 }
 
+static void test_lower_bound_is_the_first(void **state)
+{
+	static const struct {
+		char word;
+		uint32_t number;
+	} list[] = { { 'a', 1 }, { 'b', 4 }, { 'c', 4 }, { 'd', UINT32_MAX } };
+
+	assert_int_equal(LOWER_BOUND(list, 0, number, 4), 0);
+	assert_int_equal(LOWER_BOUND(list, 4, number, 1), 0);
+	assert_int_equal(LOWER_BOUND(list, 4, number, 4), 1);
+	assert_int_equal(LOWER_BOUND(list, 4, number, 5), 3);
+	assert_int_equal(LOWER_BOUND(list, 3, number, UINT32_MAX), 3);
+}
+
 static void test_arena(void **state)
 {
 	_cleanup_(arena_freep) struct arena *a = arena_new();
@@ -249,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_diags_keep_order_and_count),
 		cmocka_unit_test(test_nearest_word),
 		cmocka_unit_test(test_names_are_never_cut),
+		cmocka_unit_test(test_lower_bound_is_the_first),
 		cmocka_unit_test(test_arena),
 	};
 
