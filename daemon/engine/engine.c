@@ -39,46 +39,6 @@ struct engine {
 	bool ready, ready_told;
 };
 
-struct job *job_new(enum job_type type)
-{
-	struct job *job = calloc(1, sizeof(*job));
-
-	if (job)
-		job->type = type;
-	return job;
-}
-
-void job_free(struct job *job)
-{
-	if (!job)
-		return;
-	free(job->text);
-	diags_free(job->diags);
-	free(job->plan_json);
-	free(job);
-}
-
-const char *engine_event_name(enum engine_event_type t)
-{
-	switch (t) {
-	case ENGINE_EVENT_APPLIED:
-		return "applied";
-	case ENGINE_EVENT_REPAIRED:
-		return "repaired";
-	case ENGINE_EVENT_BYPASS:
-		return "bypass";
-	case ENGINE_EVENT_FOREIGN:
-		return "foreign";
-	case ENGINE_EVENT_PORT:
-		return "port";
-	case ENGINE_EVENT_LOST:
-		return "lost";
-	case ENGINE_EVENT_ALERT:
-		return "alert";
-	}
-	return "?";
-}
-
 /* ---- from the engine thread outward ---- */
 
 static void on_snapshot(struct snapshot *s, void *data)

@@ -19,30 +19,6 @@ struct engine {
 	struct job *first, **tail;
 };
 
-struct job *job_new(enum job_type type)
-{
-	struct job *job = calloc(1, sizeof(*job));
-
-	if (job)
-		job->type = type;
-	return job;
-}
-
-void job_free(struct job *job)
-{
-	if (!job)
-		return;
-	free(job->text);
-	free(job->plan_json);
-	diags_free(job->diags);
-	free(job);
-}
-
-const char *engine_event_name(enum engine_event_type t)
-{
-	return t == ENGINE_EVENT_FOREIGN ? "foreign" : "applied";
-}
-
 struct snapshot *engine_snapshot(struct engine *e)
 {
 	return snapshot_ref(e->snapshot);
