@@ -95,6 +95,14 @@ int trial_prepare(struct engine_owner *o, struct trial *t)
 	return r;
 }
 
+/* The answers to what was sent are in found: is there anything left to do? */
+static bool is_settled(const struct engine_owner *o)
+{
+	_cleanup_(plan_clear) struct plan plan = { 0 };
+
+	return wanted_plan(o, o->config, o->filters, false, &plan) == 0 && plan.count == 0;
+}
+
 /* The candidate is what is wanted from now on. */
 void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 {
@@ -114,6 +122,7 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	alerts_begin(&o->alerts, "drift");
 	alerts_finish(&o->alerts, "drift");
 	repair_tell(o, &t->plan);
+	o->settled = t->plan.count == 0 || is_settled(o);
 	owner_changed(o);
 }
 

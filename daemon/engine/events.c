@@ -65,7 +65,7 @@ static void block_gone(struct engine_owner *o, uint32_t block)
 		_cleanup_object_ struct object *f =
 			object_ref(state_at(o->found, KIND_FILTER, end));
 
-		state_remove(o->found, f);
+		observe_drop(o, f);
 	}
 }
 
@@ -115,7 +115,7 @@ void observe_qdisc_gone(struct engine_owner *o, const struct qdisc *key, bool ow
 
 	if (!q)
 		return;
-	state_remove(o->found, q);
+	observe_drop(o, &q->obj);
 	qdisc_unbound(o, q->ingress_block);
 	qdisc_unbound(o, q->egress_block);
 	if (!own)
@@ -147,7 +147,7 @@ static void drop_addresses(struct engine_owner *o, const char *name)
 			object_ref(state_at(o->found, KIND_ADDRESS, i));
 
 		if (streq(a->dev, name))
-			state_remove(o->found, a);
+			observe_drop(o, &a->obj);
 	}
 }
 
@@ -159,7 +159,7 @@ void observe_dev_gone(struct engine_owner *o, const char *name)
 	if (!dev)
 		return;
 	COPY_NAME(key.dev, observe_dev_name(dev));
-	state_remove(o->found, dev);
+	observe_drop(o, dev);
 	drop_addresses(o, key.dev);
 	observe_qdisc_gone(o, &key, true);
 	stale_users(o, key.dev);
@@ -178,7 +178,7 @@ void observe_dev_new(struct engine_owner *o, const struct object *dev)
 	}
 	/* One name, one device: it may have been a port and be a VLAN now. */
 	if (before && before->kind != dev->kind)
-		state_remove(o->found, before);
+		observe_drop(o, before);
 	observe_put(o, dev);
 	if (!before) {
 		o->stale.qdiscs = o->stale.addresses = true;
@@ -209,7 +209,7 @@ static void qdisc_renamed(struct engine_owner *o, const char *old_name, const ch
 	copy->packets = q->packets;
 	/* Put first: its blocks never lose their last member. */
 	observe_put(o, &copy->obj);
-	state_remove(o->found, q);
+	observe_drop(o, &q->obj);
 }
 
 static void dev_renamed(struct engine_owner *o, const struct object *dev, const char *old_name)
@@ -220,7 +220,7 @@ static void dev_renamed(struct engine_owner *o, const struct object *dev, const 
 	if (old) {
 		_cleanup_object_ struct object *held = object_ref(old);
 
-		state_remove(o->found, held);
+		observe_drop(o, held);
 	}
 	qdisc_renamed(o, old_name, name);
 	drop_addresses(o, old_name);

@@ -20,10 +20,52 @@ static int dump(struct engine_owner *o, enum kind kind, uint32_t block, struct s
 	return r;
 }
 
+static const struct object *wanted_of(const struct engine_owner *o, const struct object *key)
+{
+	const struct state *in = key->kind == KIND_FILTER ? o->filters
+				 : o->config		  ? o->config->wanted
+							  : NULL;
+
+	return in ? state_find(in, key) : NULL;
+}
+
+/* Repair will look; but that there is something to do is known from here on. */
+static void unsettled(struct engine_owner *o)
+{
+	if (!o->settled)
+		return;
+	o->settled = false;
+	owner_changed(o);
+}
+
+/* Does it leave something to do? Our own changes come back as events, and leave nothing. */
+static bool is_as_wanted(const struct engine_owner *o, const struct object *now)
+{
+	const struct object *before = state_find(o->found, now);
+	const struct object *wanted = wanted_of(o, now);
+
+	if (now->kind == KIND_PORT || now->kind == KIND_VLAN)
+		return before && (!wanted || kind_ops(now->kind)->satisfied(wanted, now));
+	if (wanted)
+		return kind_ops(now->kind)->satisfied(wanted, now);
+	/* Whether a new filter may stay is not for us to say. */
+	return now->kind != KIND_FILTER ||
+	       (before && kind_ops(KIND_FILTER)->satisfied(before, now));
+}
+
+void observe_drop(struct engine_owner *o, const struct object *key)
+{
+	if (wanted_of(o, key))
+		unsettled(o);
+	state_remove(o->found, key);
+}
+
 void observe_put(struct engine_owner *o, const struct object *object)
 {
 	struct object *ref = object_ref(object);
 
+	if (!is_as_wanted(o, object))
+		unsettled(o);
 	if (state_put(o->found, ref) < 0) {
 		object_unref(ref);
 		observe_stale_all(o);
@@ -57,21 +99,6 @@ void observe_stale_block(struct engine_owner *o, uint32_t block)
 }
 
 /* ---- whole kinds ---- */
-
-static int replace_kind(struct state *found, enum kind kind, const struct state *with)
-{
-	state_clear_kind(found, kind);
-	for (size_t i = 0; i < state_count(with, kind); i++) {
-		void *ref = object_ref(state_at(with, kind, i));
-		int r = state_add(found, ref, NULL);
-
-		if (r < 0) {
-			object_unref(ref);
-			return r;
-		}
-	}
-	return 0;
-}
 
 /* What is in found and not in the dump goes, with all that rests on it; what is in the dump is put.
  */
@@ -111,7 +138,17 @@ static int refresh_addresses(struct engine_owner *o)
 	if (!now)
 		return -ENOMEM;
 	r = dump(o, KIND_ADDRESS, 0, now);
-	return r < 0 ? r : replace_kind(o->found, KIND_ADDRESS, now);
+	if (r < 0)
+		return r;
+	for (size_t i = state_count(o->found, KIND_ADDRESS); i-- > 0;) {
+		_cleanup_object_ struct object *a = object_ref(state_at(o->found, KIND_ADDRESS, i));
+
+		if (!state_find(now, a))
+			observe_drop(o, a);
+	}
+	for (size_t i = 0; i < state_count(now, KIND_ADDRESS); i++)
+		observe_put(o, state_at(now, KIND_ADDRESS, i));
+	return 0;
 }
 
 static int refresh_qdiscs(struct engine_owner *o)
@@ -178,8 +215,8 @@ static void filter_lost(struct engine_owner *o, const struct filter *f)
 {
 	_cleanup_object_ struct filter *ref = object_ref(f);
 
-	if (state_remove(o->found, ref))
-		bypass_filter_gone(o->bypass, ref);
+	observe_drop(o, &ref->obj);
+	bypass_filter_gone(o->bypass, ref);
 }
 
 /*
@@ -402,7 +439,7 @@ int observe_ask(struct engine_owner *o, const struct object *key)
 	} else if (r == 0) {
 		observe_put(o, now);
 	} else {
-		state_remove(o->found, key);
+		observe_drop(o, key);
 	}
 	return r;
 }
@@ -410,7 +447,7 @@ int observe_ask(struct engine_owner *o, const struct object *key)
 static void took_filter(struct engine_owner *o, const struct kernel_request *req)
 {
 	if (req->op == KERNEL_REMOVE) {
-		state_remove(o->found, req->found);
+		observe_drop(o, req->found);
 		return;
 	}
 	if (req->echo)

@@ -42,6 +42,8 @@ void observe_dev_gone(struct engine_owner *o, const char *name);
 void observe_dev_new(struct engine_owner *o, const struct object *dev);
 /* Puts a reference into found; a lack of memory makes everything stale. */
 void observe_put(struct engine_owner *o, const struct object *object);
+/* Takes what has that key out of found. `key` must be held by the caller. */
+void observe_drop(struct engine_owner *o, const struct object *key);
 const struct link_facts *observe_facts(const struct object *dev);
 const char *observe_dev_name(const struct object *dev);
 

@@ -73,7 +73,8 @@ struct engine_owner {
 	uint64_t snapshot_number;
 	uint64_t repairs;
 	uint64_t heal_due; /* not before, after a heal that failed */
-	bool settled, ready, judge;
+	bool settled;	   /* all found is as wanted, as far as is known */
+	bool ready, judge;
 	size_t waiting; /* objects that wait for a port */
 };
 

@@ -58,7 +58,7 @@ static struct snapshot *make(struct engine_owner *o)
 		snprintf(s->kernel_release, sizeof(s->kernel_release), "%s", uts.release);
 	kernel_counts(o->kernel, &s->counts);
 	s->repairs = o->repairs;
-	s->settled = o->settled && o->repair_due == OWNER_NEVER;
+	s->settled = o->settled && !observe_is_stale(o);
 	return s;
 }
 

@@ -2,6 +2,7 @@
 /* What a start and a reload send to the kernel, in which order, and what they leave alone. */
 #include "../check.h"
 
+#include "daemon/engine/publish.h"
 #include "files.h"
 #include "rig.h"
 
@@ -32,6 +33,46 @@ static void start_brings_all_about(void **state)
 	/* A VLAN in a VLAN comes behind it, though its name sorts in front. */
 	assert_true(fake_log_find("core.100", 0) < fake_log_find("a.7", 0));
 	assert_true(fake_log_find("clsact", 0) < fake_log_find("flower", 0));
+	rig_end(&r);
+}
+
+/* What an apply did comes back as events, and its links' as nobody's: that is no news. */
+static void own_events_leave_it_settled(void **state)
+{
+	struct rig r;
+
+	rig_begin(&r, BYPASS_ABILITY_READBACK);
+	rig_write(&r, FILE_ONE);
+	rig_start(&r);
+	assert_true(r.ready && r.newest->settled);
+	for (int i = 0; i < 2; i++) {
+		uint64_t before = r.newest->number;
+
+		/* A link tells of itself once more, when its carrier comes. */
+		fake_set_up("cpu0", true);
+		usleep(PUBLISH_GAP_NS / 1000);
+		owner_readable(r.o);
+		assert_true(r.newest->number > before && r.newest->settled);
+		rig_settle(&r);
+		assert_true(r.newest->settled);
+		rig_write(&r, i ? FILE_ONE : FILE_TWO);
+		assert_true(rig_reload_ok(&r) > 0);
+		assert_true(r.newest->settled);
+	}
+	rig_settle(&r);
+	usleep(PUBLISH_GAP_NS / 1000);
+	/* What others undo is known before it is mended. */
+	fake_del_filter(10, 0);
+	owner_readable(r.o);
+	assert_false(r.newest->settled);
+	rig_settle(&r);
+	assert_true(r.newest->settled);
+	usleep(PUBLISH_GAP_NS / 1000);
+	fake_set_up("lan1", false);
+	owner_readable(r.o);
+	assert_false(r.newest->settled);
+	rig_settle(&r);
+	assert_true(r.newest->settled);
 	rig_end(&r);
 }
 
@@ -245,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_brings_all_about),
+		cmocka_unit_test(own_events_leave_it_settled),
 		cmocka_unit_test(unchanged_reload_sends_nothing),
 		cmocka_unit_test(restart_adopts),
 		cmocka_unit_test(there_and_back_is_as_before),
