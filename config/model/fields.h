@@ -68,6 +68,7 @@ struct field_row {
 	enum field_type type;
 	uint8_t size;	 /* bytes of the value, and of the mask */
 	uint8_t carries; /* CARRIES_*: frames that have it carry one of these behind their tags */
+	uint8_t tags;	 /* frames that have it have so many tags, or more */
 	bool host_order; /* the kernel's attribute is a number in host order */
 	bool internal;	 /* only compile sets it */
 	bool masked;	 /* the kernel takes a mask */

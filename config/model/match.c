@@ -132,6 +132,17 @@ bool match_get_u16(struct match_view v, enum field f, uint16_t *ret)
 	return true;
 }
 
+unsigned int match_tags(struct match_view v)
+{
+	struct match_entry e;
+	size_t offset = 0;
+	unsigned int tags = 0;
+
+	while (match_next(v, &offset, &e))
+		tags = MAX(tags, field_row(e.field)->tags);
+	return tags;
+}
+
 int match_compare(struct match_view a, struct match_view b)
 {
 	int order = memcmp(a.bytes, b.bytes, MIN(a.size, b.size));

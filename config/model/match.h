@@ -54,6 +54,9 @@ struct match_entry {
 /* Walks the entries in order: *offset starts at 0; false at the end. */
 bool match_next(struct match_view v, size_t *offset, struct match_entry *ret);
 
+/* How many tags frames need to match: 0, 1 or 2. */
+unsigned int match_tags(struct match_view v);
+
 int match_compare(struct match_view a, struct match_view b); /* total order; 0: the same match */
 /* True if both use the same fields with the same masks and neither has a range: then two different
  * matches can't both match one frame. */

@@ -29,9 +29,7 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 		       const struct draft_rule *r)
 {
 	enum tagging tagging = draft_tagging(b, r);
-	bool inner = match_has(draft_match_view(&r->match), FIELD_CVLAN) ||
-		     match_has(draft_match_view(&r->match), FIELD_CVLAN_PRIO);
-	unsigned int tags = tagging == TAGGING_VLAN ? 1 + inner : 0;
+	unsigned int tags = match_tags(draft_match_view(&r->match));
 
 	if (!HAS(r, RULE_MATCH))
 		return;

@@ -124,18 +124,20 @@ static void check_needs_proto(const struct checker *c, const struct draft_block 
 static void check_tags(const struct checker *c, const struct draft_block *b,
 		       const struct draft_rule *r)
 {
-	static const enum field inner[] = { FIELD_CVLAN, FIELD_CVLAN_PRIO };
 	struct match_view v = draft_match_view(&r->match);
-	const char *vlan = field_row(FIELD_VLAN)->name;
 	struct origin tagging = match_at(&r->match, "tagging");
+	struct match_entry e;
 
-	for (size_t i = 0; i < ARRAY_SIZE(inner); i++)
-		if (match_has(v, inner[i]) && !match_has(v, FIELD_VLAN))
+	for (size_t offset = 0; match_next(v, &offset, &e);) {
+		const char *name = field_row(e.field)->name;
+
+		if (field_row(e.field)->tags == 2 && !match_has(v, FIELD_VLAN))
 			check_add_rule(
-				c, DIAG_ERROR, b, r, match_at(&r->match, field_row(inner[i])->name),
+				c, DIAG_ERROR, b, r, match_at(&r->match, name),
 				"%s is in the inner of two tags, expected %s for the outer one "
 				"beside it",
-				field_row(inner[i])->name, vlan);
+				name, field_row(FIELD_VLAN)->name);
+	}
 	if (r->match.tagging && draft_tagging(b, r) == TAGGING_VLAN)
 		check_add_rule(c, DIAG_ERROR, b, r, tagging,
 			       "the match names a tag already, expected no tagging: %s beside it",

@@ -37,12 +37,8 @@ enum offload draft_offload(const struct draft_block *b, const struct draft_rule 
 
 enum tagging draft_tagging(const struct draft_block *b, const struct draft_rule *r)
 {
-	static const enum field tags[] = { FIELD_VLAN, FIELD_VLAN_PRIO, FIELD_CVLAN,
-					   FIELD_CVLAN_PRIO };
-
-	for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
-		if (match_has(draft_match_view(&r->match), tags[i]))
-			return TAGGING_VLAN;
+	if (match_tags(draft_match_view(&r->match)))
+		return TAGGING_VLAN;
 	return r->match.tagging != TAGGING_UNSET ? (enum tagging)r->match.tagging
 						 : (enum tagging)b->tagging;
 }

@@ -36,8 +36,6 @@ uint16_t flower_network_protocol(uint16_t protocol, struct match_view match)
 static bool port_key(const struct flower_context *c, bool source, uint16_t *ret_attr,
 		     uint16_t *ret_mask)
 {
-	if (!c->has_ip_proto)
-		return false;
 	switch (c->ip_proto) {
 	case IPPROTO_TCP:
 		*ret_attr = source ? TCA_FLOWER_KEY_TCP_SRC : TCA_FLOWER_KEY_TCP_DST;
@@ -58,8 +56,6 @@ static bool port_key(const struct flower_context *c, bool source, uint16_t *ret_
 static bool icmp_key(const struct flower_context *c, bool type, uint16_t *ret_attr,
 		     uint16_t *ret_mask)
 {
-	if (!c->has_ip_proto)
-		return false;
 	if (c->network == ETH_P_IP && c->ip_proto == IPPROTO_ICMP) {
 		*ret_attr = type ? TCA_FLOWER_KEY_ICMPV4_TYPE : TCA_FLOWER_KEY_ICMPV4_CODE;
 		*ret_mask =
@@ -75,16 +71,20 @@ static bool icmp_key(const struct flower_context *c, bool type, uint16_t *ret_at
 	return false;
 }
 
-static bool has_ports(const struct flower_context *c)
+/* What the kernel knows to be behind the tags. It reads the same keys for ARP and RARP. */
+static bool network_carries(const struct flower_context *c, unsigned int wanted)
 {
-	uint16_t attr, mask;
+	unsigned int carries =
+		c->network == ETH_P_RARP ? CARRIES_ARP : ethertype_carries(c->network);
 
-	return port_key(c, true, &attr, &mask);
+	return wanted == CARRIES_ANYTHING || (carries != CARRIES_ANYTHING && carries & wanted);
 }
 
-static bool is_ip(const struct flower_context *c)
+static unsigned int tags_known(const struct flower_context *c)
 {
-	return c->network == ETH_P_IP || c->network == ETH_P_IPV6;
+	if (!ethertype_is_vlan(c->protocol))
+		return 0;
+	return ethertype_is_vlan(c->inner) ? 2 : 1;
 }
 
 bool flower_key(const struct flower_context *c, enum field f, uint16_t *ret_attr,
@@ -94,50 +94,12 @@ bool flower_key(const struct flower_context *c, enum field f, uint16_t *ret_attr
 
 	*ret_attr = row->attr;
 	*ret_mask = row->mask_attr;
-	switch (f) {
-	case FIELD_DST_MAC:
-	case FIELD_SRC_MAC:
+	if (row->tags > tags_known(c) || !network_carries(c, row->carries))
+		return false;
+	if (row->protos && !(c->has_ip_proto && carries_proto(row->protos, c->ip_proto)))
+		return false;
+	if (row->attr)
 		return true;
-	case FIELD_VLAN:
-	case FIELD_VLAN_PRIO:
-	case FIELD_VLAN_ETHTYPE:
-		return ethertype_is_vlan(c->protocol);
-	case FIELD_CVLAN:
-	case FIELD_CVLAN_PRIO:
-	case FIELD_CVLAN_ETHTYPE:
-		return ethertype_is_vlan(c->protocol) && ethertype_is_vlan(c->inner);
-	case FIELD_IP_PROTO:
-	case FIELD_TOS:
-	case FIELD_TTL:
-	case FIELD_IP_FLAGS:
-		return is_ip(c);
-	case FIELD_IPV4_SRC:
-	case FIELD_IPV4_DST:
-		return c->network == ETH_P_IP;
-	case FIELD_IPV6_SRC:
-	case FIELD_IPV6_DST:
-		return c->network == ETH_P_IPV6;
-	case FIELD_SPORT:
-		return is_ip(c) && port_key(c, true, ret_attr, ret_mask);
-	case FIELD_DPORT:
-		return is_ip(c) && port_key(c, false, ret_attr, ret_mask);
-	case FIELD_SPORT_RANGE:
-	case FIELD_DPORT_RANGE:
-		return is_ip(c) && has_ports(c);
-	case FIELD_TCP_FLAGS:
-		return is_ip(c) && c->has_ip_proto && c->ip_proto == IPPROTO_TCP;
-	case FIELD_ICMP_TYPE:
-		return icmp_key(c, true, ret_attr, ret_mask);
-	case FIELD_ICMP_CODE:
-		return icmp_key(c, false, ret_attr, ret_mask);
-	case FIELD_ARP_OP:
-	case FIELD_ARP_SENDER_IP:
-	case FIELD_ARP_TARGET_IP:
-	case FIELD_ARP_SENDER_MAC:
-	case FIELD_ARP_TARGET_MAC:
-		return c->network == ETH_P_ARP || c->network == ETH_P_RARP;
-	case FIELD_COUNT_:
-		break;
-	}
-	return false;
+	return row->protos == &carries_icmp ? icmp_key(c, f == FIELD_ICMP_TYPE, ret_attr, ret_mask)
+					    : port_key(c, f == FIELD_SPORT, ret_attr, ret_mask);
 }

@@ -149,9 +149,7 @@ static void make_variant(const struct payload *p, const struct form *form, uint1
 int expand(const struct rule *r, const struct block *b, struct diags *d,
 	   struct variant ret[VARIANTS_MAX], size_t *ret_count)
 {
-	struct match_view v = rule_match(r);
-	bool two = match_has(v, FIELD_CVLAN) || match_has(v, FIELD_CVLAN_PRIO);
-	bool one = two || match_has(v, FIELD_VLAN) || match_has(v, FIELD_VLAN_PRIO);
+	unsigned int tags = match_tags(rule_match(r));
 	struct forms forms = { 0 };
 	struct payload p;
 	size_t n = 0;
@@ -160,8 +158,8 @@ int expand(const struct rule *r, const struct block *b, struct diags *d,
 	err = payload_of(r, b, d, &p);
 	if (err < 0)
 		return err;
-	if (one || p.outer_tag)
-		err = forms_of_match(r, b, d, p.outer_tag, two, &forms);
+	if (tags || p.outer_tag)
+		err = forms_of_match(r, b, d, p.outer_tag, tags == 2, &forms);
 	else
 		err = forms_of_tagging(r, b, d, &forms);
 	if (err < 0)
