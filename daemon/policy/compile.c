@@ -91,7 +91,6 @@ static int add_rule(struct building *b, const struct rule *r)
 {
 	uint32_t flags = offload_flags(r, b->block);
 	struct variant variants[VARIANTS_MAX];
-	char path[RULE_PATH];
 	size_t n;
 	int err;
 
@@ -100,22 +99,17 @@ static int add_rule(struct building *b, const struct rule *r)
 		err = add_filter(b, r, &variants[i], i, flags);
 	if (err < 0)
 		return err;
-	if (r->pref && r->pref + n - 1 > 65535) {
-		rule_path(r, b->block, "pref", path);
-		diags_add(
-			b->d, DIAG_ERROR, r->obj.origin, path,
+	if (r->pref && r->pref + n - 1 > 65535)
+		return rule_refuse(
+			r, b->block, b->d, "pref", NULL,
 			"the rule takes %zu filters, and behind pref %u there is no room for them",
 			n, r->pref);
-		return -EINVAL;
-	}
-	if (b->block->bypass == BYPASS_WANT_REQUIRED && !(flags & TCA_CLS_FLAGS_SKIP_SW)) {
-		rule_path(r, b->block, "offload", path);
-		diags_add(b->d, DIAG_ERROR, r->obj.origin, path,
-			  "a rule that software must look at would end the bypass that block %s "
-			  "requires: each packet to the CPU would walk the block's filters",
-			  b->block->name);
-		return -EINVAL;
-	}
+	if (b->block->bypass == BYPASS_WANT_REQUIRED && !(flags & TCA_CLS_FLAGS_SKIP_SW))
+		return rule_refuse(
+			r, b->block, b->d, "offload", NULL,
+			"a rule that software must look at would end the bypass that block %s "
+			"requires: each packet to the CPU would walk the block's filters",
+			b->block->name);
 	return 0;
 }
 
@@ -155,26 +149,25 @@ static void report_pref(struct building *b, const struct place_item *items, size
 {
 	const struct place_item *item = &items[MIN(bad, n - 1)], *before = NULL;
 	const struct rule *r = item->filter->rule;
-	char path[RULE_PATH];
 
 	for (size_t i = 0; i < bad; i++)
 		if (items[i].fixed)
 			before = &items[i];
-	rule_path(r, b->block, "pref", path);
 	if (item->fixed < min || item->fixed > max)
-		diags_add(b->d, DIAG_ERROR, r->obj.origin, path,
-			  "rule %s needs pref %u, and only %u to %u can be used here", r->name,
-			  item->fixed, min, max);
+		rule_refuse(r, b->block, b->d, "pref", NULL,
+			    "rule %s needs pref %u, and only %u to %u can be used here", r->name,
+			    item->fixed, min, max);
 	else if (before && before->filter->rule != r)
-		diags_add(b->d, DIAG_ERROR, r->obj.origin, path,
-			  "rule %s says pref %u, but rule %s (line %u) before it already uses %u, "
-			  "and %zu filters must go between them",
-			  r->name, r->pref, before->filter->rule->name,
-			  before->filter->rule->obj.origin.line, before->fixed,
-			  bad - (size_t)(before - items) - 1);
+		rule_refuse(
+			r, b->block, b->d, "pref", NULL,
+			"rule %s says pref %u, but rule %s (line %u) before it already uses %u, "
+			"and %zu filters must go between them",
+			r->name, r->pref, before->filter->rule->name,
+			before->filter->rule->obj.origin.line, before->fixed,
+			bad - (size_t)(before - items) - 1);
 	else
-		diags_add(
-			b->d, DIAG_ERROR, r->obj.origin, path,
+		rule_refuse(
+			r, b->block, b->d, "pref", NULL,
 			"rule %s says pref %u, which leaves no room for the %zu filters before or "
 			"the %zu behind it",
 			r->name, r->pref, bad, n - bad - 1);

@@ -31,6 +31,7 @@
 
 #include <errno.h>
 #include <net/ethernet.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "daemon/policy/payload.h"
@@ -56,21 +57,19 @@ struct forms {
 
 _Static_assert(ARRAY_SIZE(all_forms) * PAYLOADS_MAX <= VARIANTS_MAX, "all variants fit");
 
-void rule_path(const struct rule *r, const struct block *b, const char *part, char to[RULE_PATH])
+int rule_refuse(const struct rule *r, const struct block *b, struct diags *d, const char *part,
+		const char *hint, const char *fmt, ...)
 {
-	snprintf(to, RULE_PATH, "blocks.%s.rules[%u]%s%s", b->name, r->position, part ? "." : "",
-		 part ? part : "");
-}
-
-static int refuse(const struct rule *r, const struct block *b, struct diags *d, const char *part,
-		  const char *text, const char *hint)
-{
-	char path[RULE_PATH];
+	char path[96], text[512];
 	struct diag *diag;
+	va_list args;
 
-	rule_path(r, b, part, path);
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	snprintf(path, sizeof(path), "blocks.%s.rules[%u].%s", b->name, r->position, part);
 	diag = diags_add(d, DIAG_ERROR, r->obj.origin, path, "%s", text);
-	if (diag && hint)
+	if (hint)
 		diag_hint(diag, "%s", hint);
 	return -EINVAL;
 }
@@ -85,13 +84,13 @@ static int forms_of_match(const struct rule *r, const struct block *b, struct di
 			  uint16_t outer, bool two, struct forms *ret)
 {
 	if (r->tagging == TAGGING_NONE)
-		return refuse(r, b, d, "match.tagging",
-			      "the rule matches on a tag, and says 'tagging: none'", NULL);
+		return rule_refuse(r, b, d, "match.tagging", NULL,
+				   "the rule matches on a tag, and says 'tagging: none'");
 	if (r->tagging == TAGGING_ANY)
-		return refuse(r, b, d, "match.tagging",
-			      "the rule matches on a tag, and says 'tagging: any', which includes "
-			      "frames without one",
-			      NULL);
+		return rule_refuse(
+			r, b, d, "match.tagging", NULL,
+			"the rule matches on a tag, and says 'tagging: any', which includes frames "
+			"without one");
 	if (!two)
 		add_form(ret, 1, outer ? outer : TAG_Q, 0);
 	if (two && outer != TAG_AD)
@@ -121,8 +120,8 @@ static int forms_of_tagging(const struct rule *r, const struct block *b, struct 
 	case TAGGING_UNSET:
 		break;
 	}
-	return refuse(r, b, d, "match", "'tagging: vlan' needs a match that says which VLAN",
-		      "add 'vlan: ID', or say 'tagging: none' or 'any' here");
+	return rule_refuse(r, b, d, "match", "add 'vlan: ID', or say 'tagging: none' or 'any' here",
+			   "'tagging: vlan' needs a match that says which VLAN");
 }
 
 static uint8_t family_of(uint16_t ethertype)
@@ -170,9 +169,10 @@ int expand(const struct rule *r, const struct block *b, struct diags *d,
 		return 0;
 	}
 	if (!p.count && forms.list[0].count == 0)
-		return refuse(r, b, d, "match",
-			      "no filter can say 'every frame without a tag': say what is in it",
-			      "add an ethertype or a field of IP or ARP, or say 'tagging: any'");
+		return rule_refuse(
+			r, b, d, "match",
+			"add an ethertype or a field of IP or ARP, or say 'tagging: any'",
+			"no filter can say 'every frame without a tag': say what is in it");
 	for (size_t i = 0; i < MAX(p.count, 1); i++)
 		for (size_t k = 0; k < forms.count; k++)
 			make_variant(&p, &forms.list[k], p.count ? p.ethertypes[i] : 0, &ret[n++]);

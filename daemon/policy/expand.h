@@ -34,9 +34,9 @@ struct variant {
 	struct match match;
 };
 
-/* A path for diags: "blocks.edge.rules[3]", with ".part" behind it unless part is NULL. */
-#define RULE_PATH 96
-void rule_path(const struct rule *r, const struct block *b, const char *part, char to[RULE_PATH]);
+/* Adds an error at "blocks.edge.rules[3].PART" to d; hint may be NULL. Returns -EINVAL. */
+int rule_refuse(const struct rule *r, const struct block *b, struct diags *d, const char *part,
+		const char *hint, const char *fmt, ...) _printf_(6, 7);
 
 /* 0, or -EINVAL with an error in d. */
 int expand(const struct rule *r, const struct block *b, struct diags *d,

@@ -37,14 +37,7 @@ struct lowering {
 
 static int refuse(const struct lowering *l, const char *text, const char *hint)
 {
-	char path[RULE_PATH];
-	struct diag *diag;
-
-	rule_path(l->rule, l->block, "action", path);
-	diag = diags_add(l->d, DIAG_ERROR, l->rule->obj.origin, path, "%s", text);
-	if (diag && hint)
-		diag_hint(diag, "%s", hint);
-	return -EINVAL;
+	return rule_refuse(l->rule, l->block, l->d, "action", hint, "%s", text);
 }
 
 static void push_tag(struct tags *t, uint16_t ethertype)

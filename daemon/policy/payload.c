@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <net/ethernet.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "daemon/policy/expand.h"
@@ -29,18 +28,7 @@ struct finding {
 	char ethertype[32]; /* "ethertype: arp" */
 };
 
-_printf_(3, 4) static int refuse(const struct finding *f, const char *part, const char *fmt, ...)
-{
-	char path[RULE_PATH], text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	rule_path(f->rule, f->block, part, path);
-	diags_add(f->d, DIAG_ERROR, f->rule->obj.origin, path, "%s", text);
-	return -EINVAL;
-}
+#define refuse(f, part, ...) rule_refuse((f)->rule, (f)->block, (f)->d, part, NULL, __VA_ARGS__)
 
 static int narrow(struct finding *f, unsigned int carries, const char *who)
 {
