@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "daemon/engine/chains.h"
+#include "daemon/policy/bypass_marks.h"
 
 enum phase {
 	PHASE_UNCOVER, /* the shortcut goes first, since it hides what comes */
@@ -375,7 +376,7 @@ static bool may_cover(const struct block_walk *b, size_t fi, size_t fe)
 	for (; fi < fe; fi++) {
 		const struct filter *f = found_at(b->diff, fi);
 
-		if (f->owner == OWNER_FOREIGN && !(f->flags & TCA_CLS_FLAGS_SKIP_SW))
+		if (f->owner == OWNER_FOREIGN && filter_needs_software(f))
 			return false;
 	}
 	return true;

@@ -149,20 +149,22 @@ static void judge_reading(struct judging *j)
 /* The first filter of chain 0 must be the shortcut, and none of the others need software. */
 static void judge_shortcut(struct judging *j)
 {
-	const struct filter *front = NULL;
+	const struct filter *front = NULL, *hidden = NULL;
 	bool stands = false;
 
 	for (size_t i = j->first; i < j->end && !stands; i++) {
 		const struct filter *f = state_at(j->found, KIND_FILTER, i);
 
 		stands = is_shortcut(f);
+		if (!hidden && f->owner != OWNER_OURS && filter_needs_software(f))
+			hidden = f;
 		if (f->chain == 0 && !front && !filter_is_table(f))
 			front = f;
 	}
 	j->ret->evidence = BYPASS_BY_FILTERS;
 	blame_software(j);
 	if (!j->shortcut)
-		bypass_words_shortcut(stands ? front : NULL, j->ret->block, j->words,
+		bypass_words_shortcut(stands ? front : NULL, hidden, j->ret->block, j->words,
 				      next_culprit(j));
 	j->ret->state = j->ret->culprit_count ? BYPASS_OFF : BYPASS_ON;
 }

@@ -149,11 +149,22 @@ void bypass_words_proto(const struct filter *f, bool sure, bool ours,
 	}
 }
 
-void bypass_words_shortcut(const struct filter *f, uint32_t block, const struct bypass_words *words,
-			   struct bypass_culprit *ret)
+void bypass_words_shortcut(const struct filter *f, const struct filter *hidden, uint32_t block,
+			   const struct bypass_words *words, struct bypass_culprit *ret)
 {
 	char proto[64];
 
+	if (!f && hidden) {
+		*ret = (struct bypass_culprit){ .owner = OWNER_OURS };
+		print_proto(hidden, proto, sizeof(proto));
+		snprintf(ret->text, sizeof(ret->text),
+			 "block %u has no shortcut in front: it would hide %s %s handle 0x%x, "
+			 "foreign, from software",
+			 block, proto, filter_type_name(hidden), hidden->handle);
+		snprintf(ret->mend, sizeof(ret->mend),
+			 "swd puts it there once no such filter is left");
+		return;
+	}
 	if (!f) {
 		*ret = (struct bypass_culprit){ .owner = OWNER_OURS };
 		snprintf(ret->text, sizeof(ret->text), "block %u has no shortcut in front", block);

@@ -17,8 +17,11 @@ void bypass_words_filter(const struct filter *f, bool alone, const struct bypass
  */
 void bypass_words_proto(const struct filter *f, bool sure, bool ours,
 			const struct bypass_words *words, struct bypass_culprit *ret);
-/* The shortcut is not there (f NULL), or behind f. */
-void bypass_words_shortcut(const struct filter *f, uint32_t block, const struct bypass_words *words,
-			   struct bypass_culprit *ret);
+/*
+ * The shortcut is not there (f NULL), since it would hide a foreign filter from software (hidden,
+ * or NULL); or it stands behind f.
+ */
+void bypass_words_shortcut(const struct filter *f, const struct filter *hidden, uint32_t block,
+			   const struct bypass_words *words, struct bypass_culprit *ret);
 
 #endif

@@ -39,8 +39,8 @@ struct compile_input {
 	/*
 	 * The shortcut strategy is in use on this kernel: blocks that may have it (bypass not off,
 	 * every filter skip_sw, something in chain 0) get a first filter (FILTER_ROLE_SHORTCUT) at
-	 * the lowest pref, which is left to it. Whether foreign filters forbid it is for the caller
-	 * to know.
+	 * the lowest pref, which is left to it. While a foreign filter needs software, diff leaves
+	 * it out.
 	 */
 	bool shortcut;
 	uint32_t instance; /* for the cookies */

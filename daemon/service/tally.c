@@ -16,7 +16,8 @@ static void count_pair(const struct filter *wanted, const struct filter *found, 
 		t->found++;
 		t->foreign += found->owner == OWNER_FOREIGN;
 	}
-	if (!wanted)
+	/* A shortcut may be left out, for the sake of a foreign filter. */
+	if (!wanted || (!found && wanted->role == FILTER_ROLE_SHORTCUT))
 		return;
 	t->wanted++;
 	if (!found || !tally_fits(wanted, found))

@@ -144,8 +144,38 @@ def test_stray_filter_is_named_and_kept(swd):
     if STRATEGY == "shortcut":
         # It would hide the stray filter from software, so it had to go.
         assert not any(f["options"].get("skip_hw") for f in in_kernel().values())
+        assert "has no shortcut in front: it would hide pref 50000" in swd.cli("bypass")[1]
+        assert swd.status()["missing"] == 0 and swd.status()["settled"]
     tc(f"filter del block {BLOCK} protocol all pref 50000")
     swd.until(lambda: swd.bypass("edge")["state"] == "on", "bypass on again")
+
+
+@pytest.mark.skipif(STRATEGY != "shortcut", reason="the shortcut is for kernels without a bypass")
+def test_shortcut_hides_nobodys_filter(swd):
+    """Who was there first still sees frames, from swd's start on, and when a reload comes."""
+    swd.stop()
+    tc(f"filter del block {BLOCK}", STRAY.replace("50000", "7"))
+    try:
+        swd.start()
+        swd.settle()
+        seen = 0
+        for file in (text(), text(20)):
+            swd.apply(file)
+            assert not any(f["options"].get("skip_hw") for f in in_kernel().values())
+            for _ in range(3):
+                Wire("lan1w").send(udp_frame(DST, SRC, "10.0.0.1", "10.0.0.2"))
+            seen += 3
+
+            def counted(wanted=seen):
+                shown = json.loads(run("tc", "-s", "-j", "filter", "show", "block", str(BLOCK)).stdout)
+                return sum(a["stats"]["packets"] for f in shown if f["pref"] == 7
+                           for a in f.get("options", {}).get("actions", [])) >= wanted
+            wait(counted, "the stray filter's frames")
+        assert swd.bypass("edge")["state"] == "off"
+    finally:
+        tc(f"filter del block {BLOCK} protocol all pref 7", force=True)
+    swd.until(lambda: swd.bypass("edge")["state"] == "on", "bypass on")
+    assert sum(f["options"].get("skip_hw", False) for f in in_kernel().values()) == 1
 
 
 def test_stray_filter_is_evicted(swd):

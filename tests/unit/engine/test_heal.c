@@ -167,6 +167,13 @@ static void shortcut_makes_room_for_a_foreign_filter(void **state)
 	rig_settle(&r);
 	assert_null(shortcut());
 	assert_int_equal(state_of(&r), BYPASS_OFF);
+	assert_true(r.newest->settled);
+	/* It stays away over a start, from the first moment. */
+	rig_stop(&r);
+	rig_start(&r);
+	assert_null(shortcut());
+	assert_true(r.newest->settled);
+	assert_int_equal(state_of(&r), BYPASS_OFF);
 	fake_del_pref(10, 50000);
 	rig_settle(&r);
 	assert_non_null(shortcut());

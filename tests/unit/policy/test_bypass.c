@@ -388,7 +388,19 @@ static void test_shortcut(void **state)
 	story_flower(&s, 200, 1, SOFTWARE, false);
 	story_state(&s, BYPASS_OFF, BYPASS_BY_FILTERS);
 	assert_int_equal(s.report.culprit_count, 1);
+	/* The shortcut goes for its sake, and that is said. */
+	story_gone(&s, 2, ETHERTYPE_ALL, 1);
+	story_state(&s, BYPASS_OFF, BYPASS_BY_FILTERS);
+	assert_int_equal(s.report.culprit_count, 2);
+	story_culprit(&s, 0, "pref 200 protocol ip flower handle 0x1, foreign: not skip_sw",
+		      "tc filter del block 10 pref 200, or foreign: evict in swd.yaml:12");
+	story_culprit(&s, 1,
+		      "block 10 has no shortcut in front: it would hide pref 200 protocol ip flower "
+		      "handle 0x1, foreign, from software",
+		      "swd puts it there once no such filter is left");
 	story_gone(&s, 200, 0x0800, 1);
+	story_put(&s, story_filter(0, 2, ETHERTYPE_ALL, 1, TCA_CLS_FLAGS_SKIP_HW | SOFTWARE,
+				   "matchall", true));
 	/* And one in front, harmless but for its place. */
 	story_flower(&s, 1, 1, SKIP_SW, false);
 	story_state(&s, BYPASS_OFF, BYPASS_BY_FILTERS);
