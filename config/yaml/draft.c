@@ -4,6 +4,20 @@
  */
 #include "config/yaml/draft.h"
 
+#include <errno.h>
+
+#include "config/base/arena.h"
+
+int items_new(struct arena *a, size_t count, size_t size, struct items *ret)
+{
+	void *at = arena_alloc(a, MAX(count * size, 1u));
+
+	if (!at)
+		return -ENOMEM;
+	*ret = (struct items){ .at = at };
+	return 0;
+}
+
 struct origin draft_at(const struct draft *d, const char *key)
 {
 	const struct node *value = node_get(d->node, key);

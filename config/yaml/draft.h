@@ -177,6 +177,8 @@ struct draft_root {
 	struct items ports, vlans, blocks; /* struct draft_port, draft_vlan, draft_block */
 };
 
+/* Makes room for so many items of that size, all zero, and none yet counted. 0 or -ENOMEM. */
+int items_new(struct arena *a, size_t count, size_t size, struct items *ret);
 /* Walks items: FOR_EACH_ITEM(p, root->ports) with struct draft_port *p. */
 #define FOR_EACH_ITEM(p, items) \
 	for ((p) = (items).at; (p) && (p) < (__typeof__(p))(items).at + (items).count; (p)++)

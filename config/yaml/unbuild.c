@@ -7,13 +7,6 @@
 
 #include "config/yaml/build.h"
 
-static int new_items(struct arena *a, size_t count, size_t size, struct items *ret)
-{
-	ret->at = arena_alloc(a, MAX(count * size, 1u));
-	ret->count = 0;
-	return ret->at ? 0 : -ENOMEM;
-}
-
 static int add_addresses(const struct config *c, struct arena *a, const char *dev,
 			 struct items *ret)
 {
@@ -28,7 +21,7 @@ static int add_addresses(const struct config *c, struct arena *a, const char *de
 			break;
 	if (n == 0)
 		return 0;
-	if (new_items(a, n, sizeof(struct draft_address), ret) < 0)
+	if (items_new(a, n, sizeof(struct draft_address), ret) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct address *o = state_at(c->wanted, KIND_ADDRESS, first + i);
@@ -45,7 +38,7 @@ static int add_ports(const struct config *c, struct arena *a, struct draft_root 
 {
 	size_t n = state_count(c->wanted, KIND_PORT);
 
-	if (new_items(a, n, sizeof(struct draft_port), &root->ports) < 0)
+	if (items_new(a, n, sizeof(struct draft_port), &root->ports) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct port *o = state_at(c->wanted, KIND_PORT, i);
@@ -70,7 +63,7 @@ static int add_vlans(const struct config *c, struct arena *a, struct draft_root 
 {
 	size_t n = state_count(c->wanted, KIND_VLAN);
 
-	if (new_items(a, n, sizeof(struct draft_vlan), &root->vlans) < 0)
+	if (items_new(a, n, sizeof(struct draft_vlan), &root->vlans) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct vlan *o = state_at(c->wanted, KIND_VLAN, i);
@@ -118,7 +111,7 @@ static int add_rules(const struct config *c, struct arena *a, uint32_t block, st
 	size_t first, end;
 
 	state_block_rules(c->wanted, block, &first, &end);
-	if (new_items(a, end - first, sizeof(struct draft_rule), ret) < 0)
+	if (items_new(a, end - first, sizeof(struct draft_rule), ret) < 0)
 		return -ENOMEM;
 	for (size_t i = first; i < end; i++) {
 		const struct rule *o = state_at(c->wanted, KIND_RULE, i);
@@ -135,8 +128,8 @@ static int add_binds(const struct config *c, struct arena *a, struct draft_block
 	size_t n = state_count(c->wanted, KIND_QDISC);
 	bool first = true;
 
-	if (new_items(a, n, sizeof(struct draft_name), &d->bind) < 0 ||
-	    new_items(a, n, sizeof(struct draft_name), &d->bind_egress) < 0)
+	if (items_new(a, n, sizeof(struct draft_name), &d->bind) < 0 ||
+	    items_new(a, n, sizeof(struct draft_name), &d->bind_egress) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct qdisc *q = state_at(c->wanted, KIND_QDISC, i);
@@ -167,7 +160,7 @@ static int add_blocks(const struct config *c, struct arena *a, struct draft_root
 {
 	size_t n = state_count(c->wanted, KIND_BLOCK);
 
-	if (new_items(a, n, sizeof(struct draft_block), &root->blocks) < 0)
+	if (items_new(a, n, sizeof(struct draft_block), &root->blocks) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct block *o = state_at(c->wanted, KIND_BLOCK, i);
@@ -201,7 +194,7 @@ static int set_daemon(const struct config *c, struct arena *a, struct draft_root
 	d->audit = c->daemon.audit_ms;
 	d->port_wait = c->daemon.port_wait_ms;
 	d->log_level = c->daemon.log_level;
-	if (new_items(a, c->daemon.writer_count, sizeof(struct draft_name), &d->writers) < 0)
+	if (items_new(a, c->daemon.writer_count, sizeof(struct draft_name), &d->writers) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->daemon.writer_count; i++)
 		((struct draft_name *)d->writers.at)[d->writers.count++].name =

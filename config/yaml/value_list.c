@@ -12,16 +12,6 @@
 #include "config/yaml/dump.h"
 #include "config/yaml/walk.h"
 
-static int items_new(struct reader *r, size_t count, size_t size, struct items *ret)
-{
-	void *at = arena_alloc(r->arena, MAX(count * size, 1u));
-
-	if (!at)
-		return -ENOMEM;
-	*ret = (struct items){ .at = at };
-	return 0;
-}
-
 /*
  * A list, each item read by one(), which counts what is to be kept. 0, -EINVAL after errors were
  * added (the others were read), or -ENOMEM.
@@ -44,7 +34,7 @@ static int items_read(struct reader *r, const struct key *key, const struct node
 			   what, n->count);
 		return -EINVAL;
 	}
-	err = items_new(r, n->count, size, &items);
+	err = items_new(r->arena, n->count, size, &items);
 	if (err < 0)
 		return err;
 	for (const struct node *item = n->first; item; item = item->next) {
@@ -220,7 +210,7 @@ static int by_name_read(struct reader *r, const struct key *key, const struct no
 	if (err == -ENOMEM || n->kind != NODE_MAP)
 		return err;
 	bad = err < 0;
-	err = items_new(r, n->count, key->section->size, &items);
+	err = items_new(r->arena, n->count, key->section->size, &items);
 	if (err < 0)
 		return err;
 	for (const struct node *k = n->first; k && k->next; k = k->next->next) {
