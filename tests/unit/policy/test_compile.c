@@ -220,6 +220,9 @@ static void test_refused_matches(void **state)
 	       .match = "dst=2001:db8::1", .ethertype = "ip");
 	REFUSE("match: no frame has both: 'proto' and 'arp-op' exclude each other",
 	       .match = "proto=tcp arp-op=request");
+	/* RARP has the fields of ARP, but the kernel looks into ARP's two operations alone. */
+	REFUSE("match: no frame has both: 'ethertype: 0x8035' and 'arp-op' exclude each other",
+	       .match = "arp-op=request", .ethertype = "0x8035");
 	REFUSE("match: 'dst' is not in every frame: say no 'ethertype: all'",
 	       .match = "dst=10.0.0.1", .ethertype = "all");
 	REFUSE("match: no filter can say 'every frame without a tag': say what is in it (add an "
