@@ -38,20 +38,29 @@ static void print_on(const struct cJSON *b)
 
 static void print_culprits(const struct cJSON *b)
 {
+	bool off = streq(json_text(b, "state"), "off");
 	const struct cJSON *list = json_get(b, "culprits");
 	uint64_t all = json_u64(b, "culprit_count");
 
 	for (const struct cJSON *c = json_first(list); c; c = json_next(c))
-		printf("  breaks it: %s\n", json_text(c, "text"));
+		printf("  %s it: %s\n", off ? "breaks" : "may break", json_text(c, "text"));
 	if (all > json_count(list))
 		printf("  and %llu others\n", (unsigned long long)all - json_count(list));
 }
 
+/* Each once: what mends one culprit often mends them all. */
 static void print_mends(const struct cJSON *b)
 {
-	for (const struct cJSON *c = json_first(json_get(b, "culprits")); c; c = json_next(c)) {
-		if (json_text(c, "mend")[0])
-			printf("  mend: %s\n", json_text(c, "mend"));
+	const struct cJSON *list = json_first(json_get(b, "culprits"));
+
+	for (const struct cJSON *c = list; c; c = json_next(c)) {
+		const char *mend = json_text(c, "mend");
+		bool said = !mend[0];
+
+		for (const struct cJSON *before = list; before != c; before = json_next(before))
+			said |= streq(json_text(before, "mend"), mend);
+		if (!said)
+			printf("  mend: %s\n", mend);
 	}
 }
 
@@ -66,6 +75,9 @@ static void print_not_on(const struct cJSON *p, const struct cJSON *b)
 		printf("  it is not wanted: bypass: off in the file\n");
 	if (streq(json_text(b, "strategy"), "none"))
 		printf("  the kernel: %s\n", json_text(p, "ability_how"));
+	if (!off && streq(json_text(p, "ability"), "marks"))
+		printf("  the kernel does not tell, and what swd did not see from its start may be "
+		       "marked for good\n");
 	print_culprits(b);
 	printf("  cost: %s filters walked for each packet that reaches the CPU%s\n",
 	       json_digits(b, "cost"), off ? "" : ", if it is off");

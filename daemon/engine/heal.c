@@ -14,20 +14,13 @@
 #define HEAL_MOST 4096		     /* protos at once */
 #define HEAL_AGAIN_NS 30000000000ULL /* after one that failed */
 
-/*
- * With a history not seen whole the marks are a suspicion: rebuilding everything for that is only
- * right where the file requires the bypass.
- */
 static bool worth_it(struct engine_owner *o, const struct block *block)
 {
 	struct bypass_words words = { .block_wanted = block };
 	struct bypass_report report = { 0 };
 
-	if (block->bypass == BYPASS_WANT_OFF ||
-	    bypass_judge(o->bypass, block->id, o->found, &words, &report) < 0)
-		return false;
-	return report.state == BYPASS_OFF ||
-	       (report.state == BYPASS_UNKNOWN && block->bypass == BYPASS_WANT_REQUIRED);
+	return bypass_judge(o->bypass, block->id, o->found, &words, &report) == 0 &&
+	       bypass_worth_healing(report.state, block);
 }
 
 static size_t collect(struct engine_owner *o, struct pref_avoid *away, size_t most)

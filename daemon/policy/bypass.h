@@ -122,6 +122,11 @@ struct bypass_proto {
 };
 size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state *found,
 		      struct bypass_proto *ret, size_t most);
+/*
+ * Whether the block's marks are to be healed in that state. With a history not seen whole they are
+ * a suspicion: rebuilding everything for that is only right where the file requires the bypass.
+ */
+bool bypass_worth_healing(enum bypass_state state, const struct block *block);
 
 /* "51 filters walked for each packet that reaches the CPU"; "" for a block that is bypassed. */
 #define BYPASS_COST 96

@@ -91,9 +91,24 @@ static void blame_software(struct judging *j)
 	}
 }
 
-/* Protos whose filters do not show it, with a mark of that kind. Returns how many. */
-static size_t blame_marks(struct judging *j, enum mark mark)
+bool bypass_worth_healing(enum bypass_state state, const struct block *block)
 {
+	if (!block || block->bypass == BYPASS_WANT_OFF)
+		return false;
+	return state == BYPASS_OFF ||
+	       (state == BYPASS_UNKNOWN && block->bypass == BYPASS_WANT_REQUIRED);
+}
+
+/*
+ * Protos whose filters do not show it, with a mark of that kind, where the block is in that state
+ * if there is one. Returns how many.
+ */
+static size_t blame_marks(struct judging *j, enum mark mark, enum bypass_state state)
+{
+	struct bypass_mark_words say = {
+		.sure = mark == MARK_SET,
+		.healed = bypass_worth_healing(state, j->words->block_wanted),
+	};
 	size_t n = 0;
 
 	for (size_t i = j->first; i < j->end;) {
@@ -103,7 +118,8 @@ static size_t blame_marks(struct judging *j, enum mark mark)
 		i = s.end;
 		if (s.software || marks_get(j->k->marks, f->chain, f->pref, f->protocol) != mark)
 			continue;
-		bypass_words_proto(f, mark == MARK_SET, !s.foreign, j->words, next_culprit(j));
+		say.ours = !s.foreign;
+		bypass_words_proto(f, &say, j->words, next_culprit(j));
 		n++;
 	}
 	return n;
@@ -121,15 +137,17 @@ static void judge_marks(struct judging *j)
 		return;
 	}
 	blame_software(j);
-	blame_marks(j, MARK_SET);
+	blame_marks(j, MARK_SET, BYPASS_OFF);
 	ret->state = ret->culprit_count ? BYPASS_OFF : BYPASS_ON;
-	if (blame_marks(j, MARK_MAYBE) && ret->state == BYPASS_ON) {
-		ret->state = BYPASS_UNKNOWN;
-		ret->evidence = BYPASS_BY_NOTHING;
-	}
-	if (j->k->disproved && ret->state != BYPASS_OFF) {
+	if (j->k->disproved && ret->state == BYPASS_ON) {
 		ret->state = BYPASS_OFF;
 		ret->evidence = BYPASS_BY_COUNTERS;
+	}
+	if (ret->state == BYPASS_OFF) {
+		blame_marks(j, MARK_MAYBE, BYPASS_OFF);
+	} else if (blame_marks(j, MARK_MAYBE, BYPASS_UNKNOWN)) {
+		ret->state = BYPASS_UNKNOWN;
+		ret->evidence = BYPASS_BY_NOTHING;
 	}
 }
 

@@ -125,7 +125,7 @@ void bypass_words_filter(const struct filter *f, bool alone, const struct bypass
 		mend_foreign(f, alone, words, ret);
 }
 
-void bypass_words_proto(const struct filter *f, bool sure, bool ours,
+void bypass_words_proto(const struct filter *f, const struct bypass_mark_words *mark,
 			const struct bypass_words *words, struct bypass_culprit *ret)
 {
 	const struct filter *wanted = wanted_for(f, words);
@@ -134,9 +134,9 @@ void bypass_words_proto(const struct filter *f, bool sure, bool ours,
 	set_key(f, 0, ret);
 	print_proto(f, proto, sizeof(proto));
 	snprintf(ret->text, sizeof(ret->text), "%s: %s", proto,
-		 sure ? "marked by a filter that is gone"
-		      : "may be marked by a filter that swd did not see");
-	if (!ours) {
+		 mark->sure ? "marked by a filter that is gone"
+			    : "may be marked by a filter that swd did not see");
+	if (!mark->ours) {
 		mend_foreign(f, true, words, ret);
 	} else if (wanted && wanted->rule && wanted->rule->pref) {
 		/* In the same pref it could only be rebuilt with a gap. */
@@ -144,8 +144,12 @@ void bypass_words_proto(const struct filter *f, bool sure, bool ours,
 		snprintf(ret->mend, sizeof(ret->mend),
 			 "another pref for rule %s in %s, or none, so that swd can rebuild it",
 			 wanted->rule->name, place);
-	} else {
+	} else if (mark->healed) {
 		snprintf(ret->mend, sizeof(ret->mend), "swd rebuilds it");
+	} else {
+		print_place(words, words->block_wanted ? &words->block_wanted->obj : NULL, place);
+		snprintf(ret->mend, sizeof(ret->mend), "bypass: %s in %s, so that swd rebuilds it",
+			 mark->sure ? "preferred" : "required", place);
 	}
 }
 

@@ -11,11 +11,13 @@
 /* A filter that software looks at. alone: it has its pref for itself. */
 void bypass_words_filter(const struct filter *f, bool alone, const struct bypass_words *words,
 			 struct bypass_culprit *ret);
-/*
- * A proto that is marked (sure), or may be, though none of its filters shows why. f: its first
- * filter; ours: it holds filters of ours alone.
- */
-void bypass_words_proto(const struct filter *f, bool sure, bool ours,
+/* A proto that is marked, or may be, though none of its filters shows why. f: its first filter. */
+struct bypass_mark_words {
+	bool sure;
+	bool ours;   /* it holds filters of ours alone */
+	bool healed; /* swd rebuilds what is ours, as things are */
+};
+void bypass_words_proto(const struct filter *f, const struct bypass_mark_words *mark,
 			const struct bypass_words *words, struct bypass_culprit *ret);
 /*
  * The shortcut is not there (f NULL), since it would hide a foreign filter from software (hidden,

@@ -187,6 +187,24 @@ def test_stray_filter_is_evicted(swd):
     assert any("evict" in line for line in swd.log.read_text().splitlines())
 
 
+@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+def test_what_was_not_seen_is_unknown_until_it_is_rebuilt(swd):
+    """After a start swd says what it does not know, and what would make it know; and that does."""
+    swd.stop()
+    swd.start()
+    swd.settle()
+    before = in_kernel()
+    out = swd.cli("bypass")[1]
+    assert "bypass UNKNOWN" in out and "the kernel does not tell" in out, out
+    assert "may break it: pref " in out and "  breaks it" not in out, out
+    assert out.count("mend: ") == 1 and "mend: bypass: required in swd.yaml:7, so that" in out, out
+    time.sleep(0.3)
+    assert in_kernel().keys() == before.keys(), "a suspicion alone rebuilds nothing"
+    swd.apply(text(extra="bypass: required"))
+    swd.until(lambda: swd.bypass("edge")["state"] == "on", "what the mend said", 20)
+    assert len(in_kernel()) == len(before)
+
+
 def kpps():
     run("modprobe", "pktgen", check=False)
     one = Injector("lan1", ["pkt_size 60", "src_min 10.0.0.1", "dst_min 10.0.0.2", f"dst_mac {DST}"])

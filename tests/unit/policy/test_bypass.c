@@ -128,6 +128,7 @@ static void test_lost_hardware(void **state)
 
 static void test_unseen_history(void **state)
 {
+	struct block required = make_block;
 	struct story s;
 	struct bypass_proto heal[64];
 	char cost[BYPASS_COST];
@@ -140,12 +141,18 @@ static void test_unseen_history(void **state)
 	story_state(&s, BYPASS_UNKNOWN, BYPASS_BY_NOTHING);
 	assert_int_equal(s.report.culprit_count, 3);
 	story_culprit(&s, 0, "pref 1 protocol ip: may be marked by a filter that swd did not see",
-		      "swd rebuilds it");
+		      "bypass: required in swd.yaml:12, so that swd rebuilds it");
 	story_culprit(&s, 1, "pref 2 protocol ip: may be marked by a filter that swd did not see",
 		      "tc filter del block 10 pref 2, or foreign: evict in swd.yaml:12");
 	bypass_cost(&s.report, cost);
 	assert_string_equal(cost,
 			    "3 filters walked for each packet that reaches the CPU, if it is off");
+	required.bypass = BYPASS_WANT_REQUIRED;
+	s.words.block_wanted = &required;
+	story_judge(&s);
+	assert_true(bypass_worth_healing(s.report.state, &required));
+	story_culprit(&s, 0, "pref 1 protocol ip: may be marked by a filter that swd did not see",
+		      "swd rebuilds it");
 	/* What is foreign is not ours to rebuild. */
 	assert_int_equal(story_heal(&s, heal, 64), 2);
 	assert_int_equal(heal[0].pref, 1);
@@ -164,6 +171,7 @@ static void test_unseen_history(void **state)
 /* A software filter in a dump proves the mark, whatever was not seen. */
 static void test_found_with_software(void **state)
 {
+	struct block off = make_block;
 	struct story s;
 
 	story_begin(&s, BYPASS_ABILITY_MARKS);
@@ -177,6 +185,16 @@ static void test_found_with_software(void **state)
 	story_state(&s, BYPASS_OFF, BYPASS_BY_HISTORY);
 	story_culprit(&s, 0, "pref 2 protocol ip: marked by a filter that is gone",
 		      "swd rebuilds it");
+	/* Where it rebuilds for a mark that is sure, it does not stop at those that may be. */
+	assert_true(bypass_worth_healing(s.report.state, &make_block));
+	story_culprit(&s, 1, "pref 1 protocol ip: may be marked by a filter that swd did not see",
+		      "swd rebuilds it");
+	off.bypass = BYPASS_WANT_OFF;
+	s.words.block_wanted = &off;
+	story_judge(&s);
+	assert_false(bypass_worth_healing(s.report.state, &off));
+	story_culprit(&s, 0, "pref 2 protocol ip: marked by a filter that is gone",
+		      "bypass: preferred in swd.yaml:12, so that swd rebuilds it");
 	story_end(&s);
 }
 
@@ -394,10 +412,11 @@ static void test_shortcut(void **state)
 	assert_int_equal(s.report.culprit_count, 2);
 	story_culprit(&s, 0, "pref 200 protocol ip flower handle 0x1, foreign: not skip_sw",
 		      "tc filter del block 10 pref 200, or foreign: evict in swd.yaml:12");
-	story_culprit(&s, 1,
-		      "block 10 has no shortcut in front: it would hide pref 200 protocol ip flower "
-		      "handle 0x1, foreign, from software",
-		      "swd puts it there once no such filter is left");
+	story_culprit(
+		&s, 1,
+		"block 10 has no shortcut in front: it would hide pref 200 protocol ip flower "
+		"handle 0x1, foreign, from software",
+		"swd puts it there once no such filter is left");
 	story_gone(&s, 200, 0x0800, 1);
 	story_put(&s, story_filter(0, 2, ETHERTYPE_ALL, 1, TCA_CLS_FLAGS_SKIP_HW | SOFTWARE,
 				   "matchall", true));
