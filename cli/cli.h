@@ -21,11 +21,10 @@ enum cli_exit {
 
 struct cli {
 	const char *socket;
-	bool json;	  /* --json */
-	bool more;	  /* --more, for call */
-	bool quiet;	  /* --quiet: nothing that the daemon's log tells as well */
-	int width;	  /* columns of the terminal; 0: not a terminal, lines are not cut */
-	const char *file; /* whose text the daemon got, to name in its messages; or NULL */
+	bool json;  /* --json */
+	bool more;  /* --more, for call */
+	bool quiet; /* --quiet: nothing that the daemon's log tells as well */
+	int width;  /* columns of the terminal; 0: not a terminal, lines are not cut */
 };
 
 /* "sw-cli: ..." on standard error. */

@@ -131,11 +131,12 @@ int cmd_check(const struct cli *cli, int argc, char **argv)
 	return err == 0 ? CLI_DONE : CLI_FAILED;
 }
 
-/* {"text": ...}, or {} without a file. */
+/* {"text": ..., "name": ...}, or {} without a file. */
 static int text_parameter(int argc, char **argv, char **ret)
 {
 	_cleanup_(jsonw_freep) struct jsonw *w = jsonw_new();
 	_cleanup_free_ char *text = NULL;
+	char name[DIAG_FILE_MAX + 1];
 	size_t size;
 	int err;
 
@@ -151,6 +152,8 @@ static int text_parameter(int argc, char **argv, char **ret)
 			return -EINVAL;
 		}
 		jsonw_key_string(w, "text", text);
+		diag_file_make(display_name(argv[0]), name);
+		jsonw_key_string(w, "name", name);
 	}
 	jsonw_object_end(w);
 	return jsonw_take(w, ret, &size);
@@ -169,19 +172,16 @@ static void print_steps(const struct cJSON *plan)
 static int ask(const struct cli *cli, const char *method, int argc, char **argv, struct reply *r)
 {
 	_cleanup_free_ char *parameters = NULL;
-	struct cli named = *cli;
 	int code;
 
 	if (text_parameter(argc, argv, &parameters) < 0)
 		return CLI_FAILED;
 	/* The kernel may take its time, and a plan waits behind what the engine does now. */
-	if (argc > 0)
-		named.file = display_name(argv[0]);
-	code = conn_ask(&named, method, parameters, false, CONN_FOR_EVER, NULL, r);
+	code = conn_ask(cli, method, parameters, false, CONN_FOR_EVER, NULL, r);
 	if (code != CLI_DONE)
 		return code;
 	if (!cli->quiet)
-		text_diags(json_get(r->parameters, "diags"), named.file);
+		text_diags(json_get(r->parameters, "diags"));
 	if (cli->json)
 		out_json(r->parameters);
 	else if (!cli->quiet)

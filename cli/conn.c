@@ -187,7 +187,7 @@ int conn_follow(const struct cli *cli, struct conn *c, int wait_ms, struct reply
 		putchar('\n');
 	}
 	if (!cli->quiet)
-		text_error(ret->error, ret->parameters, cli->file);
+		text_error(ret->error, ret->parameters);
 	return CLI_FAILED;
 }
 

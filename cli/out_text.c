@@ -201,25 +201,19 @@ const char *text_count(uint64_t n, const char *noun, char to[64])
 	return to;
 }
 
-void text_diags(const struct cJSON *diags, const char *file)
+void text_diags(const struct cJSON *diags)
 {
 	fflush(stdout);
-	for (const struct cJSON *d = json_first(diags); d; d = json_next(d)) {
-		const char *line = json_text(d, "message"), *name = json_text(d, "file");
-
-		if (file && name[0] && strncmp(line, name, strlen(name)) == 0)
-			fprintf(stderr, "%s%s\n", file, line + strlen(name));
-		else
-			fprintf(stderr, "%s\n", line);
-	}
+	for (const struct cJSON *d = json_first(diags); d; d = json_next(d))
+		fprintf(stderr, "%s\n", json_text(d, "message"));
 }
 
-void text_error(const char *error, const struct cJSON *parameters, const char *file)
+void text_error(const char *error, const struct cJSON *parameters)
 {
 	const char *name = strrchr(error, '.') ? strrchr(error, '.') + 1 : error;
 	const char *text = json_text(parameters, "text");
 
-	text_diags(json_get(parameters, "diags"), file);
+	text_diags(json_get(parameters, "diags"));
 	if (streq(name, "AccessDenied"))
 		cli_complain("%s is not for you: members of group swd may ask; root and the groups "
 			     "in daemon.writers may do all",

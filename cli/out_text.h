@@ -41,12 +41,9 @@ const char *text_age(uint64_t ms, char to[TIME_TEXT]);
 /* "1 rule", "2 rules" */
 const char *text_count(uint64_t n, const char *noun, char to[64]);
 
-/* An error reply, in words, on standard error. file: as for text_diags(). */
-void text_error(const char *error, const struct cJSON *parameters, const char *file);
-/*
- * Messages about a file (a []Diag), a line each, on standard error. file: what to call it, since
- * the daemon knows a text that it was given by no name; NULL: as the daemon does.
- */
-void text_diags(const struct cJSON *diags, const char *file);
+/* An error reply, in words, on standard error. */
+void text_error(const char *error, const struct cJSON *parameters);
+/* Messages about a file (a []Diag), a line each, on standard error. */
+void text_diags(const struct cJSON *diags);
 
 #endif

@@ -14,6 +14,51 @@ struct diags {
 	size_t errors; /* also those that were not kept */
 };
 
+/* Bytes of the character there, or 0 if it is none, or one that would spoil a line. */
+static size_t printable(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+
+	if (c[0] < ' ' || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0))
+		return 0;
+	return utf8_length(s);
+}
+
+bool diag_file_valid(const char *name)
+{
+	size_t at = 0;
+
+	for (size_t n = 1; name[at]; at += n) {
+		n = printable(name + at);
+		if (!n)
+			return false;
+	}
+	return at > 0 && at <= DIAG_FILE_MAX;
+}
+
+void diag_file_make(const char *path, char to[DIAG_FILE_MAX + 1])
+{
+	size_t size = strlen(path), at = 0;
+
+	if (size > DIAG_FILE_MAX) {
+		path += size - (DIAG_FILE_MAX - 3);
+		while ((*path & 0xc0) == 0x80)
+			path++;
+		at = (size_t)(stpcpy(to, "...") - to);
+	}
+	while (*path) {
+		size_t n = printable(path);
+
+		if (n)
+			memcpy(to + at, path, n);
+		else
+			to[at] = '?';
+		at += n ? n : 1;
+		path += n ? n : 1;
+	}
+	to[at] = '\0';
+}
+
 struct diags *diags_new(const char *file)
 {
 	struct diags *d = calloc(1, sizeof(*d));

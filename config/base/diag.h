@@ -30,6 +30,15 @@ struct diag {
 	char *hint; /* "did you mean 'skip_sw'?", or NULL */
 };
 
+/*
+ * A name for a file that someone else gave, to stand in front of messages: 1 to DIAG_FILE_MAX
+ * bytes of UTF-8 without control characters. diag_file_make() makes one of any path: of one that is
+ * too long the end, with dots in front.
+ */
+#define DIAG_FILE_MAX 127
+bool diag_file_valid(const char *name);
+void diag_file_make(const char *path, char to[DIAG_FILE_MAX + 1]);
+
 struct diags;
 
 /* `file` is how messages name the file; copied. NULL when memory is short. */

@@ -99,30 +99,6 @@ void jsonw_array_end(struct jsonw *w)
 	close_bracket(w, "]");
 }
 
-/* Bytes of the UTF-8 character at s, or 0 if there is none: shortest form, no surrogates. */
-static size_t utf8_length(const unsigned char *s)
-{
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		return (s[1] & 0xc0) == 0x80 ? 2 : 0;
-	if (s[0] >= 0xe0 && s[0] <= 0xef) {
-		if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80)
-			return 0;
-		if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
-			return 0;
-		return 3;
-	}
-	if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-		if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80 || (s[3] & 0xc0) != 0x80)
-			return 0;
-		if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-			return 0;
-		return 4;
-	}
-	return 0;
-}
-
 static void put_string(struct jsonw *w, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -130,7 +106,7 @@ static void put_string(struct jsonw *w, const char *text)
 
 	put(w, "\"", 1);
 	while (*s) {
-		size_t n = utf8_length(s);
+		size_t n = utf8_length((const char *)s);
 
 		if (n == 0) {
 			put(w, "\xef\xbf\xbd", 3);

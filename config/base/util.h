@@ -96,6 +96,9 @@ int grow(void *array, size_t *space, size_t count, size_t size);
  */
 const char *nearest_word(const char *word, const char *(*name)(size_t i, void *data), void *data);
 
+/* Bytes of the UTF-8 character at text, or 0 if there is none: shortest form, no surrogates. */
+size_t utf8_length(const char *text);
+
 /* Monotonic and wall-clock time in nanoseconds. */
 uint64_t now_monotonic_ns(void);
 uint64_t now_realtime_ns(void);

@@ -33,7 +33,9 @@ static const char *base_name(const char *path)
 /* The job's text, or the file's; messages go to job->diags. */
 static int job_text(struct engine_owner *o, struct job *job, struct trial *t)
 {
-	const char *name = job->text ? "given text" : base_name(o->config_path);
+	const char *name = !job->text	  ? base_name(o->config_path)
+			   : job->name[0] ? job->name
+					  : "given text";
 	int r;
 
 	job->diags = diags_new(name);

@@ -32,6 +32,7 @@ struct job {
 	enum job_type type;
 	char *text; /* owned; JOB_APPLY, JOB_PLAN */
 	size_t text_size;
+	char name[DIAG_FILE_MAX + 1]; /* what messages call the text; "": they say "given text" */
 	uint32_t block;
 	uid_t uid;    /* who asked: for the store's history */
 	char who[64]; /* "sw-cli pid 123", "SIGHUP", "start" */

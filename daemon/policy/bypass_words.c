@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define PLACE_TEXT 128
+#define PLACE_TEXT (DIAG_FILE_MAX + 12)
 
 /* "swd.yaml:12", or "the configuration" where there is no place. */
 static void print_place(const struct bypass_words *words, const struct object *o,

@@ -148,6 +148,7 @@ static bool crowded(const struct service *s)
 static struct job *new_job(const struct call *c, enum job_type type)
 {
 	const char *text = varlink_param_string(c->message.parameters, "text");
+	const char *name = varlink_param_string(c->message.parameters, "name");
 	const struct peer *p = &c->client->peer;
 	struct job *job = job_new(type);
 
@@ -161,6 +162,7 @@ static struct job *new_job(const struct call *c, enum job_type type)
 			return NULL;
 		}
 	}
+	COPY_NAME(job->name, name ? name : "");
 	job->uid = p->uid;
 	snprintf(job->who, sizeof(job->who), "%s pid %d", p->name[0] ? p->name : "client",
 		 (int)p->pid);
@@ -170,11 +172,16 @@ static struct job *new_job(const struct call *c, enum job_type type)
 
 static void submit(struct call *c, enum job_type type, bool check_only)
 {
+	const char *name = varlink_param_string(c->message.parameters, "name");
 	struct service *s = c->service;
 	bool writer = access_allows(&s->access, &c->client->peer, ACCESS_WRITE);
 	struct errand *e;
 	struct job *job;
 
+	if (name && !diag_file_valid(name)) {
+		call_error_text(c, ORG_VARLINK "InvalidParameter", "parameter", "name");
+		return;
+	}
 	if (!writer && crowded(s)) {
 		call_error_text(c, IO_SWD "Busy", "text", "others are checking files now");
 		return;

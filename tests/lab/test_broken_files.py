@@ -316,6 +316,9 @@ def test_places_for_programs(swd, unmoved, tmp_path):
     said = json.loads(out)
     assert code == 1 and said["error"] == "io.swd.Switch.BadConfig"
     assert [(d["line"], d["column"]) for d in said["parameters"]["diags"]] == places
+    for diag in said["parameters"]["diags"]:
+        assert diag["file"] == str(file) and diag["message"].startswith(f"{file}:{diag['line']}:")
+    assert swd.status()["last_error"].startswith(f"{file}:{places[0][0]}:{places[0][1]}: error: ")
 
 
 def test_a_file_that_is_gone(swd, unmoved):

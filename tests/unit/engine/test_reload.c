@@ -2,6 +2,8 @@
 /* What a start and a reload send to the kernel, in which order, and what they leave alone. */
 #include "../check.h"
 
+#include <errno.h>
+
 #include "daemon/engine/publish.h"
 #include "files.h"
 #include "rig.h"
@@ -238,6 +240,28 @@ static void start_with_nothing_runs_on(void **state)
 	rig_end(&r);
 }
 
+static void a_text_is_called_by_its_name(void **state)
+{
+	struct rig r;
+	const char *names[] = { "/tmp/new.yaml", "" };
+
+	start_with(&r, FILE_ONE);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct job *job = job_new(JOB_APPLY);
+
+		job->text = strdup("version: 1\nnonsense: 1\n");
+		job->text_size = strlen(job->text);
+		COPY_NAME(job->name, names[i]);
+		owner_job(r.o, job);
+		assert_int_equal(job->result, -EINVAL);
+		assert_string_equal(diags_file(job->diags), i ? "given text" : "/tmp/new.yaml");
+		assert_ptr_equal(strstr(r.newest->last_error, diags_file(job->diags)),
+				 r.newest->last_error);
+		job_free(job);
+	}
+	rig_end(&r);
+}
+
 static void plan_changes_nothing(void **state)
 {
 	struct rig r;
@@ -295,6 +319,7 @@ int main(void)
 		cmocka_unit_test(broken_file_changes_nothing),
 		cmocka_unit_test(start_with_broken_file_takes_last_generation),
 		cmocka_unit_test(start_with_nothing_runs_on),
+		cmocka_unit_test(a_text_is_called_by_its_name),
 		cmocka_unit_test(plan_changes_nothing),
 		cmocka_unit_test(teardown_leaves_what_is_not_ours),
 	};

@@ -170,6 +170,33 @@ static void test_json_wants_its_brackets_closed(void **state)
 	assert_null(text);
 }
 
+static void test_names_of_files(void **state)
+{
+	char path[300], name[DIAG_FILE_MAX + 1];
+
+	assert_true(diag_file_valid("new.yaml") && diag_file_valid("n\u00e9w.yaml"));
+	assert_false(diag_file_valid("") || diag_file_valid("a\nb") || diag_file_valid("a\x7f"));
+	assert_false(diag_file_valid("a\xc2\x9b") || diag_file_valid("a\xff"));
+	diag_file_make("/tmp/n\u00e9w.yaml", name);
+	assert_string_equal(name, "/tmp/n\u00e9w.yaml");
+	diag_file_make("a\tb\xff\xc2\x9b"
+		       "c",
+		       name);
+	assert_string_equal(name, "a?b???c");
+	/* Of a long path the end, and no half characters. */
+	for (size_t n = DIAG_FILE_MAX - 3; n < 290; n++) {
+		memset(path, 'x', n);
+		strcpy(path + n, ".yaml");
+		memcpy(path + n - 100, "\u00e9\u00e9\u00e9\u00e9", 8);
+		assert_int_equal(diag_file_valid(path), n + 5 <= DIAG_FILE_MAX);
+		diag_file_make(path, name);
+		assert_true(diag_file_valid(name));
+		assert_string_equal(name + strlen(name) - 6, "x.yaml");
+		assert_true(n + 5 <= DIAG_FILE_MAX || strncmp(name, "...", 3) == 0);
+		assert_true(strlen(name) >= DIAG_FILE_MAX - 1);
+	}
+}
+
 static void test_diags_keep_order_and_count(void **state)
 {
 	_cleanup_(diags_freep) struct diags *d = diags_new("swd.yaml");
@@ -260,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_json_is_exact),
 		cmocka_unit_test(test_json_wants_its_brackets_closed),
+		cmocka_unit_test(test_names_of_files),
 		cmocka_unit_test(test_diags_keep_order_and_count),
 		cmocka_unit_test(test_nearest_word),
 		cmocka_unit_test(test_names_are_never_cut),

@@ -38,7 +38,7 @@ static void wrong_file(struct job *job)
 {
 	job->result = -EINVAL;
 	job->outcome = APPLY_REFUSED;
-	job->diags = diags_new("swd.yaml");
+	job->diags = diags_new(job->name[0] ? job->name : "swd.yaml");
 	diag_hint(diags_add(job->diags, DIAG_ERROR, (struct origin){ 3, 7 }, "blocks.edge",
 			    "unknown key 'skip_sv'"),
 		  "did you mean 'skip_sw'?");

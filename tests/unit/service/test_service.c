@@ -198,6 +198,14 @@ static void test_files(void **state)
 	expect("{\"method\":\"io.swd.Switch.Check\",\"parameters\":{\"text\":\"bad\"}}",
 	       "{\"parameters\":{\"diags\":[{\"level\":\"error\",\"file\":\"swd.yaml\",\"line\":3,"
 	       "\"column\":7");
+	expect("{\"method\":\"io.swd.Switch.Check\",\"parameters\":{\"text\":\"bad\","
+	       "\"name\":\"/tmp/n\u00e9w.yaml\"}}",
+	       "{\"parameters\":{\"diags\":[{\"level\":\"error\",\"file\":\"/tmp/n\u00e9w.yaml\","
+	       "\"line\":3");
+	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"bad\","
+	       "\"name\":\"new\\nyaml\"}}",
+	       "{\"error\":\"org.varlink.service.InvalidParameter\",\"parameters\":{"
+	       "\"parameter\":\"name\"}}");
 	expect("{\"method\":\"io.swd.Switch.Plan\"}", "\"steps\":1");
 	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"good\"}}",
 	       "{\"parameters\":{\"generation\":8,\"plan\":{\"steps\":[{\"op\":\"add\"");
