@@ -41,16 +41,27 @@ def spread(samples):
     return 50 * (high - low) / statistics.median(samples)
 
 
-def ratio(numerator, denominator, rounds=2000):
-    """The ratio of two medians, and a 95 % interval by bootstrap (fixed seed: same samples, same words)."""
+def interval(estimate, rounds=2000):
+    """95 % of what estimate(rng) gives. Fixed seed: the same samples give the same words."""
     rng = random.Random(1)
+    draws = sorted(estimate(rng) for _ in range(rounds))
+    return draws[rounds // 40], draws[-rounds // 40]
 
-    def resampled(samples):
+
+def ratio_of_medians(above, below):
+    """(value, low, high) of median(above) / median(below), by bootstrap."""
+    def resampled(samples, rng):
         return statistics.median(rng.choices(samples, k=len(samples)))
 
-    draws = sorted(resampled(numerator) / resampled(denominator) for _ in range(rounds))
-    return (statistics.median(numerator) / statistics.median(denominator),
-            draws[rounds // 40], draws[-rounds // 40])
+    return (statistics.median(above) / statistics.median(below),
+            *interval(lambda rng: resampled(above, rng) / resampled(below, rng)))
+
+
+def median_of_ratios(above, below):
+    """(value, low, high) of the median of above[i] / below[i]: for runs that were made side by side."""
+    ratios = [a / b for a, b in zip(above, below, strict=True)]
+    return (statistics.median(ratios),
+            *interval(lambda rng: statistics.median(rng.choices(ratios, k=len(ratios)))))
 
 
 class Report:
@@ -62,15 +73,29 @@ class Report:
     def check(self, name, wanted, got, ok):
         self.checks.append({"name": name, "wanted": wanted, "got": got, "ok": bool(ok)})
 
-    def check_at_least(self, name, numerator, denominator, least):
-        """Wanted: the ratio is at least `least`, beyond the noise: the interval must not end below it.
+    def _check(self, name, wanted, found, ok, widest):
+        """Nothing is shown by an interval that is wider than `widest`, and that is no success."""
+        value, low, high = found
+        noisy = high - low > widest
+        self.check(name, wanted, f"{value:.4f} (95 %: {low:.4f} to {high:.4f})"
+                   + (", too noisy to tell" if noisy else ""), ok and not noisy)
 
-        An interval wider than a tenth of the ratio proves nothing and is no success.
-        """
-        value, low, high = ratio(numerator, denominator)
-        noisy = high - low > value / 10
-        self.check(name, f">= {least:.3f}", f"{value:.3f} (95 %: {low:.3f} to {high:.3f})"
-                   + (", too noisy to tell" if noisy else ""), high >= least and not noisy)
+    def check_medians(self, name, above, below, least):
+        """Wanted: the ratio of the medians is at least `least`, beyond the noise: its interval does not
+        end below that, and is no wider than a tenth of it."""
+        found = ratio_of_medians(above, below)
+        self._check(name, f">= {least:.3f}", found, found[2] >= least, least / 10)
+
+    def check_pairs(self, name, above, below, least):
+        """The same of runs side by side, with an interval no wider than 2 %."""
+        found = median_of_ratios(above, below)
+        self._check(name, f">= {least:.3f}", found, found[2] >= least, 0.02)
+
+    def check_same(self, name, above, below, within):
+        """Wanted: the rates of runs side by side differ by no more than `within`, beyond the noise."""
+        found = median_of_ratios(above, below)
+        self._check(name, f"1 ± {within:.3f}", found,
+                    found[2] >= 1 - within and found[1] <= 1 + within, 0.02)
 
     def print_checks(self):
         for c in self.checks:
