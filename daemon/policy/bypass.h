@@ -123,6 +123,11 @@ struct bypass_proto {
 size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state *found,
 		      struct bypass_proto *ret, size_t most);
 /*
+ * A pref next to f's (one more, or one less) that nothing in its chain holds: what is copied there
+ * keeps its place among all others. 0: none is free.
+ */
+uint16_t bypass_free_beside(const struct state *found, const struct filter *f);
+/*
  * Whether the block's marks are to be healed in that state. With a history not seen whole they are
  * a suspicion: rebuilding everything for that is only right where the file requires the bypass.
  */

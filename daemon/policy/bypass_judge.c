@@ -91,6 +91,27 @@ static void blame_software(struct judging *j)
 	}
 }
 
+static bool holds(const struct filter *f, const struct filter *beside, int step)
+{
+	return f->block == beside->block && f->chain == beside->chain &&
+	       f->pref == beside->pref + step;
+}
+
+uint16_t bypass_free_beside(const struct state *found, const struct filter *f)
+{
+	const struct filter key = {
+		.obj.kind = KIND_FILTER, .block = f->block, .chain = f->chain, .pref = f->pref
+	};
+	size_t i = state_lower(found, &key), n = state_count(found, KIND_FILTER);
+	bool below = f->pref > 1 && !(i > 0 && holds(state_at(found, KIND_FILTER, i - 1), f, -1));
+
+	while (i < n && holds(state_at(found, KIND_FILTER, i), f, 0))
+		i++;
+	if (f->pref < UINT16_MAX && !(i < n && holds(state_at(found, KIND_FILTER, i), f, 1)))
+		return f->pref + 1;
+	return below ? f->pref - 1 : 0;
+}
+
 bool bypass_worth_healing(enum bypass_state state, const struct block *block)
 {
 	if (!block || block->bypass == BYPASS_WANT_OFF)
@@ -119,6 +140,7 @@ static size_t blame_marks(struct judging *j, enum mark mark, enum bypass_state s
 		if (s.software || marks_get(j->k->marks, f->chain, f->pref, f->protocol) != mark)
 			continue;
 		say.ours = !s.foreign;
+		say.room = bypass_free_beside(j->found, f);
 		bypass_words_proto(f, &say, j->words, next_culprit(j));
 		n++;
 	}

@@ -138,18 +138,18 @@ void bypass_words_proto(const struct filter *f, const struct bypass_mark_words *
 			    : "may be marked by a filter that swd did not see");
 	if (!mark->ours) {
 		mend_foreign(f, true, words, ret);
-	} else if (wanted && wanted->rule && wanted->rule->pref) {
-		/* In the same pref it could only be rebuilt with a gap. */
-		print_place(words, &wanted->rule->obj, place);
-		snprintf(ret->mend, sizeof(ret->mend),
-			 "another pref for rule %s in %s, or none, so that swd can rebuild it",
-			 wanted->rule->name, place);
-	} else if (mark->healed) {
-		snprintf(ret->mend, sizeof(ret->mend), "swd rebuilds it");
-	} else {
+	} else if (!mark->healed) {
 		print_place(words, words->block_wanted ? &words->block_wanted->obj : NULL, place);
 		snprintf(ret->mend, sizeof(ret->mend), "bypass: %s in %s, so that swd rebuilds it",
 			 mark->sure ? "preferred" : "required", place);
+	} else if (wanted && wanted->rule && wanted->rule->pref && !mark->room) {
+		/* In the same pref alone it could only be rebuilt with a gap. */
+		print_place(words, &wanted->rule->obj, place);
+		snprintf(ret->mend, sizeof(ret->mend),
+			 "a free pref beside that of rule %s in %s, so that swd can rebuild it",
+			 wanted->rule->name, place);
+	} else {
+		snprintf(ret->mend, sizeof(ret->mend), "swd rebuilds it");
 	}
 }
 

@@ -16,6 +16,7 @@ struct bypass_mark_words {
 	bool sure;
 	bool ours;   /* it holds filters of ours alone */
 	bool healed; /* swd rebuilds what is ours, as things are */
+	bool room;   /* a pref beside it is free */
 };
 void bypass_words_proto(const struct filter *f, const struct bypass_mark_words *mark,
 			const struct bypass_words *words, struct bypass_culprit *ret);

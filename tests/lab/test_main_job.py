@@ -25,8 +25,8 @@ BLOCK = 10
 EVIDENCE = {"6.1": "seen from its filters", "6.1-swd": "read back", "6.12": "derived from its history"}
 
 
-def text(count=50, extra="", rules_extra=""):
-    """Two ports on one block, `count` rules of many kinds, one mask a kind."""
+def text(count=50, extra="", rules_extra="", tied=False):
+    """Two ports on one block, `count` rules of many kinds, one mask a kind; tied: in pairs of prefs."""
     lines = ["version: 1", "ports:", "  lan1: { up: true }", "  lan2: { up: true }", "  cpu0: { up: true }",
              "blocks:", "  edge:", f"    id: {BLOCK}", "    bind: [lan1, lan2]", "    tagging: none"]
     lines += [f"    {extra}"] * bool(extra) + ["    rules:"]
@@ -41,7 +41,8 @@ def text(count=50, extra="", rules_extra=""):
              f"[{{ vlan-modify: {200 + i} }}, {{ set-dst: \"02:00:00:00:03:{i:02x}\" }}, dec-ttl, "
              "{ redirect: lan2 }]"),
         ][i % 5]
-        lines.append(f"      - {{ name: rule-{i}, match: {{ {match} }}, action: {action} }}")
+        pref = f"pref: {10 + 3 * (i // 2) + i % 2}, " if tied else ""
+        lines.append(f"      - {{ name: rule-{i}, {pref}match: {{ {match} }}, action: {action} }}")
     return "\n".join(lines) + "\n" + rules_extra
 
 
@@ -259,6 +260,38 @@ def test_healing_loses_no_frame(swd):
             break
     assert sent >= 50 and got == sent, f"{got} of {sent}"
     assert not set(marks) & set(in_kernel())
+
+
+@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+def test_healing_keeps_the_prefs_that_rules_say(swd):
+    """They go to a free pref beside their own and come back; frames go through all the time."""
+    swd.apply(text(tied=True))
+    swd.settle()
+    swd.until(lambda: swd.bypass("edge")["state"] == "on", "bypass on", 20)
+    stream = udp_frame("02:00:00:00:02:03", SRC, "10.0.0.1", "10.9.0.1", sport=2003)
+    wire, sink = Wire("lan1w"), Wire("lan2w")
+    before = in_kernel()
+    marks = [key for key, f in before.items() if f["kind"] == "flower" and key[2] == "ip"]
+    assert {key[1] for key in before} == {10 + 3 * (i // 2) + i % 2 for i in range(50)}
+    tc(*[f"filter add block {BLOCK} protocol ip pref {key[1]} handle 77 flower dst_ip 203.0.113.9 action drop"
+         for key in marks])
+    swd.until(lambda: swd.bypass("edge")["state"] == "off", "bypass off")
+    sent = got = 0
+    deleting = subprocess.Popen(["tc", "-batch", "-"], stdin=subprocess.PIPE, text=True)
+    deleting.stdin.write("".join(f"filter del block {BLOCK} protocol ip pref {key[1]} handle 77 flower\n"
+                                 for key in marks))
+    deleting.stdin.close()
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        wire.send(stream)
+        sent += 1
+        got += sink.receive(1.0) == stream
+        if deleting.poll() is not None and sent % 50 == 0 and swd.bypass("edge")["state"] == "on":
+            break
+    assert swd.bypass("edge")["state"] == "on", swd.cli("bypass")[1]
+    assert sent >= 50 and got == sent, f"{got} of {sent}"
+    swd.settle()
+    assert in_kernel().keys() == before.keys()
 
 
 # ---- repair (4) ----

@@ -96,6 +96,77 @@ static void marked_pref_is_rebuilt_before_it_goes(void **state)
 	rig_end(&r);
 }
 
+#define TIED(name, pref, dst) \
+	"      - { name: " name ", pref: " pref ", match: { dst: " dst " }, action: drop }\n"
+
+/* A rule that says its pref goes to a free one beside it, and comes back: at no time is it away. */
+static void tied_pref_takes_a_detour(void **state)
+{
+	struct rig r;
+	char *before, *after;
+
+	start_with(&r, BYPASS_ABILITY_MARKS,
+		   HEAD BLOCK "    rules:\n" TIED("low", "10", "198.51.100.0/24")
+			   TIED("high", "11", "203.0.113.7"));
+	assert_int_equal(state_of(&r), BYPASS_ON);
+	before = fake_text();
+	mark_first(10);
+	rig_settle(&r);
+	assert_int_equal(state_of(&r), BYPASS_OFF);
+	fake_del_handle(10, 10, 77);
+	rig_settle(&r);
+	assert_int_equal(state_of(&r), BYPASS_ON);
+	assert_int_equal(fake.requests, 4);
+	assert_true(fake_logged(fake_log_find("+ ", 0), "pref 9 "));
+	assert_int_equal(fake_log_find("pref 9 ", 0), fake.log_count - 4);
+	assert_int_equal(fake_log_find("pref 10 ", fake.log_count - 4), fake.log_count - 3);
+	assert_true(fake_logged(fake.log_count - 3, "- "));
+	assert_true(fake_logged(fake.log_count - 2, "pref 10 "));
+	assert_true(fake_logged(fake.log_count - 1, "pref 9 "));
+	after = fake_text();
+	assert_same_kernel(before, after);
+	assert_true(r.newest->settled);
+	free(after);
+
+	/* What is refused on the way leaves all as it was. */
+	for (size_t at = 1; at <= 4; at++) {
+		mark_first(10);
+		rig_settle(&r);
+		fake_reset_counts();
+		fake.fail_at = at;
+		r.o->heal_due = 0;
+		fake_del_handle(10, 10, 77);
+		rig_settle(&r);
+		fake.fail_at = 0;
+		after = fake_text();
+		assert_same_kernel(before, after);
+		free(after);
+		assert_non_null(rig_alert(&r, "heal"));
+	}
+	free(before);
+	rig_end(&r);
+}
+
+static void tied_pref_without_room_is_told(void **state)
+{
+	struct rig r;
+
+	start_with(&r, BYPASS_ABILITY_MARKS,
+		   HEAD BLOCK "    rules:\n" TIED("low", "10", "198.51.100.0/24")
+			   TIED("mid", "11", "203.0.113.7") TIED("high", "12", "203.0.113.8"));
+	mark_first(11);
+	rig_settle(&r);
+	fake_del_handle(10, 11, 77);
+	rig_settle(&r);
+	assert_int_equal(state_of(&r), BYPASS_OFF);
+	assert_int_equal(fake.requests, 0);
+	assert_non_null(rig_alert(&r, "heal"));
+	assert_non_null(strstr(rig_alert(&r, "heal")->text, "none beside it is free"));
+	assert_non_null(strstr(snapshot_bypass(r.newest, 10)->culprits[0].mend,
+			       "a free pref beside that of rule mid"));
+	rig_end(&r);
+}
+
 static void evicted_filter_leaves_no_mark(void **state)
 {
 	struct rig r;
@@ -206,6 +277,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(marked_pref_is_rebuilt_before_it_goes),
+		cmocka_unit_test(tied_pref_takes_a_detour),
+		cmocka_unit_test(tied_pref_without_room_is_told),
 		cmocka_unit_test(evicted_filter_leaves_no_mark),
 		cmocka_unit_test(a_heal_that_fails_leaves_all_as_it_was),
 		cmocka_unit_test(shortcut_stands_in_front_and_comes_last),

@@ -300,19 +300,46 @@ static void test_our_own_rule(void **state)
 	/* In front of a pref that a rule says, numbers count down from it: 772, 836, 900. */
 	story_culprit(&s, 0, "pref 836 protocol ip flower handle 0x1, rule slow: not skip_sw",
 		      "offload: required for rule slow in swd.yaml:21");
-	/* A mark in a pref that the file says can't be rebuilt elsewhere. */
+	/* A mark in a pref that the file says takes a free one beside it to be rebuilt. */
 	story_flower(&s, 900, 2, SOFTWARE, false);
 	story_gone(&s, 900, 0x0800, 2);
 	story_judge(&s);
+	story_culprit(&s, 1, "pref 900 protocol ip: marked by a filter that is gone",
+		      "swd rebuilds it");
+	story_flower(&s, 899, 1, SKIP_SW, true);
+	story_flower(&s, 901, 1, SKIP_SW, true);
+	story_judge(&s);
 	story_culprit(
 		&s, 1, "pref 900 protocol ip: marked by a filter that is gone",
-		"another pref for rule there in swd.yaml:22, or none, so that swd can rebuild it");
+		"a free pref beside that of rule there in swd.yaml:22, so that swd can rebuild it");
 	/* Of ours, and not wanted any more. */
 	story_flower(&s, 5, 1, SOFTWARE, true);
 	story_judge(&s);
 	story_culprit(&s, 0,
 		      "pref 5 protocol ip flower handle 0x1, left over from swd: not skip_sw",
 		      "swd removes it: it is not wanted any more");
+	story_end(&s);
+}
+
+static void test_free_beside(void **state)
+{
+	static const struct {
+		uint16_t pref, beside;
+	} cases[] = { { 10, 9 }, { 11, 0 }, { 12, 13 }, { 1, 2 }, { 20, 21 }, { 65535, 65534 } };
+	struct story s;
+
+	story_begin(&s, BYPASS_ABILITY_MARKS);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		story_flower(&s, cases[i].pref, 1, SKIP_SW, true);
+	/* Other chains and blocks are no neighbours. */
+	story_put(&s, story_filter(1, 13, 0x0800, 1, SKIP_SW, "flower", true));
+	story_put(&s, story_filter(1, 2, 0x0800, 1, SKIP_SW, "flower", true));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_object_ struct filter *f =
+			story_filter(0, cases[i].pref, 0x0800, 1, SKIP_SW, "flower", true);
+
+		assert_int_equal(bypass_free_beside(s.found, f), cases[i].beside);
+	}
 	story_end(&s);
 }
 
@@ -464,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_counter_disproves),
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_our_own_rule),
+		cmocka_unit_test(test_free_beside),
 		cmocka_unit_test(test_foreign_evicted),
 		cmocka_unit_test(test_more_culprits_than_fit),
 		cmocka_unit_test(test_read_back),
