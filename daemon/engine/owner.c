@@ -15,6 +15,7 @@
 #include "daemon/engine/observe.h"
 #include "daemon/engine/publish.h"
 #include "daemon/engine/repair.h"
+#include "daemon/kernel/cookie.h"
 #include "daemon/kernel/privilege.h"
 
 #define MS 1000000ULL
@@ -82,6 +83,20 @@ static void on_alert(const struct alert *a, bool raised, void *data)
 
 /* ---- birth and death ---- */
 
+/*
+ * Whose a filter is must not depend on what a disk keeps, or filters would be foreign once the
+ * store is lost. So what tells one swd from another is where its state folder lies; its lock is the
+ * one thing that two can't share.
+ */
+static uint32_t instance_of(const char *state_dir)
+{
+	_cleanup_free_ char *real = realpath(state_dir, NULL);
+	const char *path = real ? real : state_dir;
+	uint64_t hash = hash_bytes(HASH_START, path, strlen(path));
+
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
 int owner_new(const struct engine_options *options, const struct owner_listener *listener,
 	      struct pulse *pulse, struct engine_owner **ret)
 {
@@ -103,9 +118,12 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	    alerts_init(&o->alerts, on_alert, o) < 0 || backoff_init(&o->backoff) < 0)
 		return -ENOMEM;
 	r = kernel_open(&o->kernel);
-	if (r == 0)
-		*ret = take(o);
-	return r;
+	if (r < 0)
+		return r;
+	o->instance = instance_of(o->state_dir);
+	kernel_set_instance(o->kernel, o->instance);
+	*ret = take(o);
+	return 0;
 }
 
 void owner_free(struct engine_owner *o)

@@ -34,6 +34,7 @@ struct stale {
 
 struct engine_owner {
 	char *config_path, *state_dir;
+	uint32_t instance; /* in our filters' cookies: told by the state folder */
 	struct owner_listener listener;
 	struct pulse *pulse;
 	struct kernel *kernel;

@@ -94,6 +94,7 @@ static int run_compile(const struct engine_owner *o, const struct config *config
 		.config = config,
 		.before = before,
 		.shortcut = bypass_strategy_for(o->ability) == BYPASS_STRATEGY_SHORTCUT,
+		.instance = o->instance,
 		.profile = PROFILE_WIDE,
 	};
 	int r;

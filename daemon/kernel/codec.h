@@ -18,11 +18,12 @@
 #include "config/model/object.h"
 #include "daemon/kernel/kernel.h"
 
-/* Names and numbers of devices, as kernel.c or a test knows them. */
+/* Names and numbers of devices, and who we are, as kernel.c or a test knows them. */
 struct codec_names {
 	uint32_t (*index)(const char *name, void *data);   /* 0: there is none */
 	const char *(*name)(uint32_t ifindex, void *data); /* NULL: there is none */
 	void *data;
+	uint32_t instance; /* in the cookies of filters that are ours */
 };
 
 #define CODEC_MESSAGE_BYTES 2048 /* enough for all but long lists of police actions */

@@ -39,13 +39,11 @@ void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_S
 	put_be(ret + 8, hash, 8);
 }
 
-bool cookie_is_ours(const uint8_t cookie[COOKIE_SIZE])
+bool cookie_is_ours(const uint8_t cookie[COOKIE_SIZE], uint32_t instance)
 {
-	return memcmp(cookie, cookie_magic, sizeof(cookie_magic)) == 0;
-}
+	uint8_t head[8];
 
-uint32_t cookie_instance(const uint8_t cookie[COOKIE_SIZE])
-{
-	return (uint32_t)cookie[4] << 24 | (uint32_t)cookie[5] << 16 | (uint32_t)cookie[6] << 8 |
-	       cookie[7];
+	memcpy(head, cookie_magic, sizeof(cookie_magic));
+	put_be(head + 4, instance, 4);
+	return memcmp(cookie, head, sizeof(head)) == 0;
 }

@@ -2,8 +2,8 @@
 /*
  * cookie: the mark by which swd knows its own filters again. It sits on a filter's first action,
  * where every kind of action has room for 16 bytes (TCA_ACT_COOKIE), and holds 4 bytes of magic, 4
- * bytes of instance and an 8-byte hash of what the filter does. A filter without an action can
- * carry none.
+ * bytes of instance (one swd of several) and an 8-byte hash of what the filter does. A filter
+ * without an action can carry none.
  */
 #ifndef SWD_KERNEL_COOKIE_H
 #define SWD_KERNEL_COOKIE_H
@@ -20,9 +20,8 @@
  */
 void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_SIZE]);
 
-/* True if the magic is swd's, of whatever instance. */
-bool cookie_is_ours(const uint8_t cookie[COOKIE_SIZE]);
-uint32_t cookie_instance(const uint8_t cookie[COOKIE_SIZE]);
+/* True if the magic is swd's and the instance that one. */
+bool cookie_is_ours(const uint8_t cookie[COOKIE_SIZE], uint32_t instance);
 
 /* FNV-1a, 64 bits; start with HASH_START. Also names what the codecs have no word for. */
 #define HASH_START 0xcbf29ce484222325ULL

@@ -190,7 +190,8 @@ static int filter_parse(const struct nlmsghdr *h, const struct codec_names *name
 	f->in_hw_count = c.in_hw_count;
 	f->has_cookie = actions.has_cookie;
 	memcpy(f->cookie, actions.cookie, sizeof(f->cookie));
-	f->owner = f->has_cookie && cookie_is_ours(f->cookie) ? OWNER_OURS : OWNER_FOREIGN;
+	f->owner = f->has_cookie && cookie_is_ours(f->cookie, names->instance) ? OWNER_OURS
+									       : OWNER_FOREIGN;
 	f->stats = actions.stats;
 	*ret = &f->obj;
 	return 0;

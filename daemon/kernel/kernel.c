@@ -69,7 +69,7 @@ int kernel_open(struct kernel **ret)
 
 	if (!k)
 		return -ENOMEM;
-	k->names = (struct codec_names){ name_to_index, index_to_name, k };
+	k->names = (struct codec_names){ name_to_index, index_to_name, k, 0 };
 	k->devices = devices_new();
 	links = state_new();
 	if (!k->devices || !links)
@@ -104,6 +104,11 @@ void kernel_close(struct kernel *k)
 	facts_free(k->facts);
 	devices_free(k->devices);
 	free(k);
+}
+
+void kernel_set_instance(struct kernel *k, uint32_t instance)
+{
+	k->names.instance = instance;
 }
 
 void kernel_counts(const struct kernel *k, struct kernel_counts *ret)

@@ -16,6 +16,8 @@ struct kernel;
 /* Opens the sockets in the current network namespace and reads the device table. 0 or -errno. */
 int kernel_open(struct kernel **ret);
 void kernel_close(struct kernel *k);
+/* Who we are: filters with that number in their cookie are ours, all others foreign. 0 at first. */
+void kernel_set_instance(struct kernel *k, uint32_t instance);
 DEFINE_CLEANUP(struct kernel *, kernel_close);
 
 /* ---- what is there ---- */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "daemon/kernel/cookie.h"
 #include "daemon/policy/bypass_known.h"
 #include "daemon/policy/bypass_words.h"
 
@@ -41,8 +40,8 @@ static struct stretch stretch_at(const struct state *found, size_t i, size_t end
 static bool is_shortcut(const struct filter *f)
 {
 	return f->type == FILTER_MATCHALL && f->chain == 0 && f->protocol == ETHERTYPE_ALL &&
-	       f->flags & TCA_CLS_FLAGS_SKIP_HW && f->has_cookie && cookie_is_ours(f->cookie) &&
-	       f->action_count == 1 && filter_actions(f)[0].kind == ACTION_PASS;
+	       f->flags & TCA_CLS_FLAGS_SKIP_HW && f->owner == OWNER_OURS && f->action_count == 1 &&
+	       filter_actions(f)[0].kind == ACTION_PASS;
 }
 
 struct judging {

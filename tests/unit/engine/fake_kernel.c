@@ -18,6 +18,19 @@ void kernel_close(struct kernel *k)
 {
 }
 
+/* As the codec does when it reads them. */
+void kernel_set_instance(struct kernel *k, uint32_t instance)
+{
+	fake.instance = instance;
+	for (size_t i = 0; i < state_count(fake.world, KIND_FILTER); i++) {
+		struct filter *f = filter_copy(state_at(fake.world, KIND_FILTER, i));
+
+		f->owner = f->has_cookie && cookie_is_ours(f->cookie, instance) ? OWNER_OURS
+										: OWNER_FOREIGN;
+		world_put(f);
+	}
+}
+
 int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *into)
 {
 	bool missed = false;
@@ -185,7 +198,8 @@ static int put_filter(struct kernel_request *req)
 	f->rule = NULL;
 	f->obj.origin = (struct origin){ 0 };
 	f->role = FILTER_ROLE_RULE;
-	f->owner = f->has_cookie && cookie_is_ours(f->cookie) ? OWNER_OURS : OWNER_FOREIGN;
+	f->owner = f->has_cookie && cookie_is_ours(f->cookie, fake.instance) ? OWNER_OURS
+									     : OWNER_FOREIGN;
 	f->flags |=
 		f->flags & TCA_CLS_FLAGS_SKIP_HW ? TCA_CLS_FLAGS_NOT_IN_HW : TCA_CLS_FLAGS_IN_HW;
 	world_put(f);

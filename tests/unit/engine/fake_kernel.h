@@ -11,6 +11,7 @@
 struct fake {
 	struct state *world;
 	enum bypass_ability ability;
+	uint32_t instance;
 	size_t requests; /* carried out or refused since fake_reset_counts() */
 	size_t refused;
 	size_t fail_at;		 /* this one (from 1) is refused; 0: none */

@@ -3,6 +3,8 @@
 #include "../check.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
 #include "daemon/engine/publish.h"
 #include "files.h"
@@ -108,6 +110,39 @@ static void restart_adopts(void **state)
 	assert_int_equal(r.newest->generation, 1);
 	free(before);
 	free(after);
+	rig_end(&r);
+}
+
+/* The state folder tells one swd from another, by whatever way its path is written. */
+static void another_swd_s_filters_are_foreign(void **state)
+{
+	struct rig r;
+	char mine[sizeof(r.state)];
+	size_t ours, all;
+
+	start_with(&r, FILE_ONE);
+	ours = fake_filters(10);
+	rig_stop(&r);
+	strcpy(mine, r.state);
+	snprintf(r.state, sizeof(r.state), "%s/other", r.dir);
+	assert_int_equal(mkdir(r.state, 0700), 0);
+	rig_write(&r,
+		  HEAD BLOCK "    rules: [{ name: r, match: { dst: 10.0.0.1 }, action: drop }]\n");
+	rig_start(&r);
+	rig_settle(&r);
+	assert_int_equal(r.newest->last_outcome, APPLY_DONE);
+	all = fake_filters(10);
+	assert_int_equal(all, ours + 1);
+	assert_non_null(rig_alert(&r, "foreign"));
+	rig_stop(&r);
+	snprintf(r.state, sizeof(r.state), "%s/link", r.dir);
+	assert_int_equal(symlink(mine, r.state), 0);
+	rig_write(&r, FILE_ONE);
+	rig_start(&r);
+	rig_settle(&r);
+	assert_int_equal(fake.requests, 0);
+	assert_int_equal(fake_filters(10), all);
+	assert_non_null(strstr(rig_alert(&r, "foreign")->text, "1 foreign filter,"));
 	rig_end(&r);
 }
 
@@ -313,6 +348,7 @@ int main(void)
 		cmocka_unit_test(own_events_leave_it_settled),
 		cmocka_unit_test(unchanged_reload_sends_nothing),
 		cmocka_unit_test(restart_adopts),
+		cmocka_unit_test(another_swd_s_filters_are_foreign),
 		cmocka_unit_test(there_and_back_is_as_before),
 		cmocka_unit_test(jump_comes_last_and_goes_first),
 		cmocka_unit_test(new_filters_come_before_old_ones_go),

@@ -373,6 +373,8 @@ int main(int argc, char **argv)
 	if (argc > 3 && (streq(cmd, "filters") || streq(cmd, "change") || streq(cmd, "remove")))
 		samples = samples_load(argv[3], &sample_count);
 	r = kernel_open(&k);
+	if (r == 0)
+		kernel_set_instance(k, 1); /* the samples' */
 	if (r < 0) {
 		printf("FAIL open: %s\n", strerror(-r));
 		return 1;

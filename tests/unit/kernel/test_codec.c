@@ -526,8 +526,8 @@ static void a_cookie_names_what_a_filter_does(void **state)
 	uint8_t a[COOKIE_SIZE], b[COOKIE_SIZE];
 
 	cookie_make(f, 0x01020304, a);
-	assert_true(cookie_is_ours(a));
-	assert_int_equal(cookie_instance(a), 0x01020304);
+	assert_true(cookie_is_ours(a, 0x01020304));
+	assert_false(cookie_is_ours(a, 0x01020305));
 	f->pref = 777;
 	f->handle = 99;
 	f->flags |= TCA_CLS_FLAGS_IN_HW;
@@ -537,7 +537,7 @@ static void a_cookie_names_what_a_filter_does(void **state)
 	cookie_make(f, 0x01020304, b);
 	assert_memory_not_equal(a, b, sizeof(a));
 	memcpy(b, "swd2", 4);
-	assert_false(cookie_is_ours(b));
+	assert_false(cookie_is_ours(b, 0x01020304));
 	object_unref(f);
 }
 

@@ -20,6 +20,6 @@ static inline const char *test_name(uint32_t ifindex, void *data)
 	return ifindex > 0 && ifindex < 100 ? name : NULL;
 }
 
-static const struct codec_names test_names = { test_index, test_name, NULL };
+static const struct codec_names test_names = { test_index, test_name, NULL, 1 };
 
 #endif

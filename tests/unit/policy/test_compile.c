@@ -52,7 +52,7 @@ static void expect(const struct make_rule *rules, size_t n, const char *text)
 		assert_int_equal(f->owner, OWNER_OURS);
 		assert_int_equal(f->handle, 1);
 		assert_int_not_equal(f->pref, 0);
-		assert_true(f->has_cookie && cookie_is_ours(f->cookie));
+		assert_true(f->has_cookie && cookie_is_ours(f->cookie, 0));
 		assert_non_null(f->rule);
 		assert_int_equal(f->obj.origin.line, 20 + f->rule->position);
 		assert_true(match_valid(filter_match(f)));
