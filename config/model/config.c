@@ -16,6 +16,7 @@ struct config *config_new(const char *file)
 		.settle_ms = 5,
 		.audit_ms = 60000,
 		.port_wait_ms = 10000,
+		.history = HISTORY_DEFAULT,
 		.log_level = LOG_LEVEL_INFO,
 	};
 	if (!c->file || !c->wanted) {

@@ -11,6 +11,8 @@
 
 #define GROUP_NAME_MAX 33
 #define WRITERS_MAX 8
+#define HISTORY_DEFAULT 50
+#define HISTORY_MAX 10000
 
 /* The `daemon:` section. Times in milliseconds. */
 struct daemon_settings {
@@ -18,6 +20,7 @@ struct daemon_settings {
 	uint32_t audit_ms;     /* a dump of everything at least so often; default 60,000 */
 	uint32_t port_wait_ms; /* READY waits at most this long for configured ports; default 10,000
 				*/
+	uint32_t history;      /* generations that are kept; default 50 */
 	uint8_t log_level;     /* enum log_level; default info */
 	uint8_t writer_count;
 	char writers[WRITERS_MAX][GROUP_NAME_MAX]; /* groups that may change things, beside root */

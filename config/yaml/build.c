@@ -30,6 +30,7 @@ static void build_daemon(const struct draft_root *root, struct config *c)
 	c->daemon.settle_ms = d->settle;
 	c->daemon.audit_ms = d->audit;
 	c->daemon.port_wait_ms = d->port_wait;
+	c->daemon.history = d->history;
 	c->daemon.log_level = (uint8_t)d->log_level;
 	FOR_EACH_ITEM(writer, d->writers)
 		COPY_NAME(c->daemon.writers[c->daemon.writer_count++], writer->name);

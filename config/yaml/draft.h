@@ -20,6 +20,7 @@ enum daemon_key {
 	DAEMON_AUDIT,
 	DAEMON_PORT_WAIT,
 	DAEMON_LOG_LEVEL,
+	DAEMON_HISTORY,
 	DAEMON_WRITERS,
 };
 
@@ -32,7 +33,8 @@ struct draft_daemon {
 	struct draft draft;
 	uint32_t settle, audit, port_wait; /* milliseconds */
 	uint32_t log_level;		   /* enum log_level */
-	struct items writers;		   /* struct draft_name */
+	uint32_t history;
+	struct items writers; /* struct draft_name */
 };
 
 struct draft_address {

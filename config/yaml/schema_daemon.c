@@ -42,6 +42,12 @@ static const struct key keys[] = {
 		.min = LOG_LEVEL_ERROR, .max = LOG_LEVEL_DEBUG, .word = level_word, .def = "info",
 		.doc = "messages less important than this are dropped",
 	},
+	[DAEMON_HISTORY] = {
+		.name = "history", .type = &value_uint,
+		.offset = offsetof(struct draft_daemon, history),
+		.min = 1, .max = HISTORY_MAX, .def = "50",
+		.doc = "how many generations are kept, for sw-cli history and revert",
+	},
 	[DAEMON_WRITERS] = {
 		.name = "writers", .type = &value_names,
 		.offset = offsetof(struct draft_daemon, writers),

@@ -189,11 +189,13 @@ static int set_daemon(const struct config *c, struct arena *a, struct draft_root
 	struct draft_daemon *d = &root->daemon;
 
 	d->draft.has = 1u << DAEMON_SETTLE | 1u << DAEMON_AUDIT | 1u << DAEMON_PORT_WAIT |
-		       1u << DAEMON_LOG_LEVEL | (c->daemon.writer_count ? 1u << DAEMON_WRITERS : 0);
+		       1u << DAEMON_LOG_LEVEL | 1u << DAEMON_HISTORY |
+		       (c->daemon.writer_count ? 1u << DAEMON_WRITERS : 0);
 	d->settle = c->daemon.settle_ms;
 	d->audit = c->daemon.audit_ms;
 	d->port_wait = c->daemon.port_wait_ms;
 	d->log_level = c->daemon.log_level;
+	d->history = c->daemon.history;
 	if (items_new(a, c->daemon.writer_count, sizeof(struct draft_name), &d->writers) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->daemon.writer_count; i++)

@@ -16,7 +16,6 @@
 #include "daemon/engine/wanted.h"
 #include "daemon/kernel/cookie.h"
 
-#define KEEP_GENERATIONS 50
 #define LOG_DIAGS 100
 
 static struct origin nowhere;
@@ -181,7 +180,7 @@ static void store_ended(struct engine_owner *o, uint64_t id, enum apply_outcome 
 	int r;
 
 	pulse_wait(o->pulse);
-	r = store_end(o->store, id, outcome, error, KEEP_GENERATIONS);
+	r = store_end(o->store, id, outcome, error, owner_settings(o)->history);
 	pulse_go(o->pulse);
 	owner_store_result(o, "how an apply ended can't be recorded", r);
 }

@@ -24,6 +24,7 @@ static const struct daemon_settings defaults = {
 	.settle_ms = 5,
 	.audit_ms = 60000,
 	.port_wait_ms = 10000,
+	.history = HISTORY_DEFAULT,
 	.log_level = LOG_LEVEL_INFO,
 };
 

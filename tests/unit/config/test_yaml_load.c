@@ -169,12 +169,13 @@ static void test_rules(void **state)
 static void test_daemon(void **state)
 {
 	struct config *c = load("version: 1\ndaemon: { settle: 10ms, audit: 5m, port-wait: 0ms, "
-				"log-level: debug, writers: [netadmin, noc] }\n");
+				"log-level: debug, history: 7, writers: [netadmin, noc] }\n");
 
 	assert_int_equal(c->daemon.settle_ms, 10);
 	assert_int_equal(c->daemon.audit_ms, 300000);
 	assert_int_equal(c->daemon.port_wait_ms, 0);
 	assert_int_equal(c->daemon.log_level, LOG_LEVEL_DEBUG);
+	assert_int_equal(c->daemon.history, 7);
 	assert_int_equal(c->daemon.writer_count, 2);
 	assert_string_equal(c->daemon.writers[1], "noc");
 	config_unref(c);
