@@ -86,6 +86,17 @@ void alert_end(struct alerts *a, const char *id, const char *about)
 		drop(a, i);
 }
 
+void alert_keep(struct alerts *a, const char *id, const char *about)
+{
+	char cut[sizeof(a->list->about)];
+	size_t i;
+
+	snprintf(cut, sizeof(cut), "%s", about);
+	i = find(a, id, cut);
+	if (i < a->count)
+		a->seen[i] = true;
+}
+
 void alerts_begin(struct alerts *a, const char *id)
 {
 	for (size_t i = 0; i < a->count; i++)

@@ -31,6 +31,8 @@ void alert_end(struct alerts *a, const char *id, const char *about);
 /* For a set that is found out anew as a whole: those of `id` that are not set between the two end.
  */
 void alerts_begin(struct alerts *a, const char *id);
+/* Between the two: it stays as it is, if it is there. */
+void alert_keep(struct alerts *a, const char *id, const char *about);
 void alerts_finish(struct alerts *a, const char *id);
 
 #endif

@@ -44,6 +44,19 @@ void repair_tell(struct engine_owner *o, const struct plan *plan)
 	alerts_finish(&o->alerts, "conflict");
 }
 
+/* What was refused and needs nothing more was put right by others. */
+static void end_refusals(struct engine_owner *o, const struct plan *all)
+{
+	char about[64];
+
+	alerts_begin(&o->alerts, "refused");
+	for (size_t i = 0; i < all->count; i++) {
+		about_object(step_object(&all->steps[i]), about);
+		alert_keep(&o->alerts, "refused", about);
+	}
+	alerts_finish(&o->alerts, "refused");
+}
+
 /* The steps that may be tried now. */
 static int filter_plan(struct engine_owner *o, const struct plan *all, struct plan *ret)
 {
@@ -128,6 +141,7 @@ static int repair_once(struct engine_owner *o, bool *ret_changed)
 	if (r < 0)
 		return r;
 	repair_tell(o, &all);
+	end_refusals(o, &all);
 	r = filter_plan(o, &all, &now);
 	if (r < 0)
 		return r;

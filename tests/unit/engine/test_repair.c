@@ -332,6 +332,24 @@ static void what_is_refused_is_tried_more_and_more_seldom(void **state)
 	rig_end(&r);
 }
 
+static void what_was_refused_is_put_right_by_others(void **state)
+{
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	fake_set_up("lan1", false);
+	fake.fail_all_from = 1;
+	owner_readable(r.o);
+	rig_settle(&r);
+	assert_non_null(rig_alert(&r, "refused"));
+	fake_set_up("lan1", true);
+	owner_readable(r.o);
+	rig_settle(&r);
+	assert_true(r.newest->settled);
+	assert_null(rig_alert(&r, "refused"));
+	rig_end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_dump_that_misses_one_deletes_nothing),
 		cmocka_unit_test(who_keeps_breaking_makes_us_wait),
 		cmocka_unit_test(what_is_refused_is_tried_more_and_more_seldom),
+		cmocka_unit_test(what_was_refused_is_put_right_by_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
