@@ -12,8 +12,8 @@ int alerts_init(struct alerts *a, alert_fn fn, void *data)
 {
 	*a = (struct alerts){ .fn = fn, .data = data };
 	a->list = calloc(ALERTS_MAX, sizeof(*a->list));
-	a->seen = calloc(ALERTS_MAX, sizeof(*a->seen));
-	if (!a->list || !a->seen) {
+	a->marks = calloc(ALERTS_MAX, sizeof(*a->marks));
+	if (!a->list || !a->marks) {
 		alerts_clear(a);
 		return -ENOMEM;
 	}
@@ -23,7 +23,7 @@ int alerts_init(struct alerts *a, alert_fn fn, void *data)
 void alerts_clear(struct alerts *a)
 {
 	free(a->list);
-	free(a->seen);
+	free(a->marks);
 	*a = (struct alerts){ 0 };
 }
 
@@ -43,7 +43,7 @@ static void drop(struct alerts *a, size_t i)
 
 	a->count--;
 	memmove(&a->list[i], &a->list[i + 1], (a->count - i) * sizeof(*a->list));
-	memmove(&a->seen[i], &a->seen[i + 1], (a->count - i) * sizeof(*a->seen));
+	memmove(&a->marks[i], &a->marks[i + 1], (a->count - i) * sizeof(*a->marks));
 	a->fn(&gone, false, a->data);
 }
 
@@ -67,7 +67,7 @@ void alert_set(struct alerts *a, const char *id, const char *about, const char *
 		snprintf(at->about, sizeof(at->about), "%s", cut);
 		a->count++;
 	}
-	a->seen[i] = true;
+	a->marks[i] = (struct alert_mark){ .seen = true, .set_ns = now_monotonic_ns() };
 	va_start(ap, fmt);
 	vsnprintf(at->text, sizeof(at->text), fmt, ap);
 	va_end(ap);
@@ -86,6 +86,13 @@ void alert_end(struct alerts *a, const char *id, const char *about)
 		drop(a, i);
 }
 
+void alerts_expire(struct alerts *a, const char *id, uint64_t before_ns)
+{
+	for (size_t i = a->count; i-- > 0;)
+		if (streq(a->list[i].id, id) && a->marks[i].set_ns < before_ns)
+			drop(a, i);
+}
+
 void alert_keep(struct alerts *a, const char *id, const char *about)
 {
 	char cut[sizeof(a->list->about)];
@@ -94,19 +101,19 @@ void alert_keep(struct alerts *a, const char *id, const char *about)
 	snprintf(cut, sizeof(cut), "%s", about);
 	i = find(a, id, cut);
 	if (i < a->count)
-		a->seen[i] = true;
+		a->marks[i].seen = true;
 }
 
 void alerts_begin(struct alerts *a, const char *id)
 {
 	for (size_t i = 0; i < a->count; i++)
 		if (streq(a->list[i].id, id))
-			a->seen[i] = false;
+			a->marks[i].seen = false;
 }
 
 void alerts_finish(struct alerts *a, const char *id)
 {
 	for (size_t i = a->count; i-- > 0;)
-		if (streq(a->list[i].id, id) && !a->seen[i])
+		if (streq(a->list[i].id, id) && !a->marks[i].seen)
 			drop(a, i);
 }

@@ -13,9 +13,14 @@
 
 typedef void (*alert_fn)(const struct alert *a, bool raised, void *data);
 
+struct alert_mark {
+	bool seen;
+	uint64_t set_ns; /* monotonic: when it was last set */
+};
+
 struct alerts {
 	struct alert *list; /* in order of appearance */
-	bool *seen;
+	struct alert_mark *marks;
 	size_t count;
 	alert_fn fn;
 	void *data;
@@ -28,6 +33,8 @@ void alerts_clear(struct alerts *a);
 void alert_set(struct alerts *a, const char *id, const char *about, const char *fmt, ...)
 	_printf_(4, 5);
 void alert_end(struct alerts *a, const char *id, const char *about);
+/* Those of `id` that nobody has set since that (monotonic) time are over. */
+void alerts_expire(struct alerts *a, const char *id, uint64_t before_ns);
 /* For a set that is found out anew as a whole: those of `id` that are not set between the two end.
  */
 void alerts_begin(struct alerts *a, const char *id);

@@ -13,6 +13,8 @@
 #include "daemon/engine/observe.h"
 #include "daemon/engine/wanted.h"
 
+/* Nobody fights for what was quiet as long as swd may have waited, and a while more. */
+#define DRIFT_OVER_NS ((BACKOFF_MOST_MS + BACKOFF_WINDOW_MS) * 1000000ULL)
 #define TELL_MOST 16 /* events of one repair; more are counted */
 
 static void about_object(const struct object *o, char to[64])
@@ -55,6 +57,14 @@ static void end_refusals(struct engine_owner *o, const struct plan *all)
 		alert_keep(&o->alerts, "refused", about);
 	}
 	alerts_finish(&o->alerts, "refused");
+}
+
+static void end_drift(struct engine_owner *o)
+{
+	uint64_t now = now_monotonic_ns();
+
+	if (now > DRIFT_OVER_NS)
+		alerts_expire(&o->alerts, "drift", now - DRIFT_OVER_NS);
 }
 
 /* The steps that may be tried now. */
@@ -142,6 +152,7 @@ static int repair_once(struct engine_owner *o, bool *ret_changed)
 		return r;
 	repair_tell(o, &all);
 	end_refusals(o, &all);
+	end_drift(o);
 	r = filter_plan(o, &all, &now);
 	if (r < 0)
 		return r;

@@ -168,6 +168,28 @@ static void alerts_are_raised_once(void **state)
 	alerts_clear(&a);
 }
 
+static void alerts_that_nobody_sets_expire(void **state)
+{
+	struct alerts a;
+	uint64_t between;
+
+	raised = ended = 0;
+	assert_int_equal(alerts_init(&a, on_alert, NULL), 0);
+	alert_set(&a, "x", "one", "text");
+	alert_set(&a, "x", "two", "text");
+	alert_set(&a, "y", "one", "text");
+	between = now_monotonic_ns() + 1;
+	while (now_monotonic_ns() < between)
+		;
+	alert_set(&a, "x", "two", "text");
+	alerts_expire(&a, "x", between);
+	assert_int_equal(ended, 1);
+	assert_int_equal(a.count, 2);
+	assert_string_equal(a.list[0].about, "two");
+	assert_string_equal(a.list[1].id, "y");
+	alerts_clear(&a);
+}
+
 static void look_alikes_are_not_ours(void **state)
 {
 	struct state *owned = state_new();
@@ -227,6 +249,7 @@ int main(void)
 		cmocka_unit_test(only_what_flaps_waits),
 		cmocka_unit_test(a_full_table_forgets_the_quiet),
 		cmocka_unit_test(alerts_are_raised_once),
+		cmocka_unit_test(alerts_that_nobody_sets_expire),
 		cmocka_unit_test(look_alikes_are_not_ours),
 		cmocka_unit_test(plans_are_shown),
 	};
