@@ -177,18 +177,18 @@ static int place_chain(struct building *b, struct place_item *items, size_t n)
 {
 	uint32_t chain = items[0].filter->chain;
 	uint16_t min = b->in->profile.pref_min, max = b->in->profile.pref_max;
-	size_t bad = 0, room = 0;
+	struct placed placed = { 0 };
 	int r;
 
 	if (b->shortcut && chain == 0)
 		min++;
-	r = place(items, n, b->in, min, max, &bad, &room);
+	r = place(items, n, b->in, min, max, &placed);
 	if (r == -EINVAL)
-		report_pref(b, items, n, bad, min, max);
+		report_pref(b, items, n, placed.bad, min, max);
 	if (r == -ERANGE)
 		diags_add(b->d, DIAG_ERROR, b->block->obj.origin, NULL,
 			  "block %s needs %zu prefs in chain %u, and there are %zu", b->block->name,
-			  n, chain, room);
+			  placed.needed, chain, placed.room);
 	return r == -ERANGE ? -EINVAL : r;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the order of a chain's filters to their prefs. prefs.c knows numbers without holes, so the
- * prefs that must not be used are taken out first and the rest is numbered through.
+ * From the order of a chain's filters to their prefs: share.c makes slots of them, prefs.c gives
+ * these their numbers. That knows numbers without holes, so the prefs that must not be used are
+ * taken out first and the rest is numbered through.
  *
  * A new filter must not land where an old one still stands: the kernel takes no second protocol or
  * kind in a pref, and no other mask in a replace. So the prefs of filters that go away or move are
@@ -14,6 +15,7 @@
 
 #include "daemon/policy/prefs.h"
 #include "daemon/policy/same.h"
+#include "daemon/policy/share.h"
 
 #define PREFS 65536
 #define ROUNDS 8 /* how often the moved ones' prefs are left out; more never came up in tests */
@@ -22,19 +24,24 @@ struct placing {
 	struct place_item *items;
 	size_t count;
 	uint16_t min, max;
-	const struct filter **same; /* for each item; NULL: none, or no more */
-	struct pref_slot *slots;
-	bool avoid[PREFS];	/* the caller's */
-	bool left[PREFS];	/* where something stands that goes away or moves */
-	uint16_t number[PREFS]; /* of a usable pref, from 1; 0: not usable */
-	uint16_t pref[PREFS];	/* of a number */
-	size_t room;		/* usable prefs */
+	const struct filter **same;   /* for each item, the one that is there; or NULL */
+	const struct filter **before; /* what is there of the chain, in order */
+	size_t before_count, before_space;
+	struct shared shared;	 /* the items' slots ... */
+	struct pref_slot *slots; /* ... and their prefs */
+	bool avoid[PREFS];	 /* the caller's */
+	bool left[PREFS];	 /* where something stands that goes away or moves */
+	uint16_t number[PREFS];	 /* of a usable pref, from 1; 0: not usable */
+	uint16_t pref[PREFS];	 /* of a number */
+	size_t room;		 /* usable prefs */
 };
 
 static void placing_free(struct placing *p)
 {
 	free(p->same);
+	free(p->before);
 	free(p->slots);
+	shared_clear(&p->shared);
 	free(p);
 }
 DEFINE_CLEANUP(struct placing *, placing_free);
@@ -50,8 +57,7 @@ static struct placing *placing_new(struct place_item *items, size_t n, uint16_t 
 	p->min = min;
 	p->max = max;
 	p->same = calloc(n, sizeof(*p->same));
-	p->slots = calloc(n, sizeof(*p->slots));
-	if (p->same && p->slots)
+	if (p->same)
 		return p;
 	placing_free(p);
 	return NULL;
@@ -77,8 +83,7 @@ static int read_before(struct placing *p, const struct state *before)
 {
 	const struct filter *item = p->items[0].filter;
 	struct filter key = { .obj.kind = KIND_FILTER, .block = item->block, .chain = item->chain };
-	_cleanup_free_ const struct filter **list = NULL;
-	size_t count = state_count(before, KIND_FILTER), n = 0, space = 0;
+	size_t count = state_count(before, KIND_FILTER);
 	int r;
 
 	for (size_t i = state_lower(before, &key); i < count; i++) {
@@ -88,21 +93,36 @@ static int read_before(struct placing *p, const struct state *before)
 			break;
 		if (f->owner != OWNER_OURS || !f->has_cookie || !f->pref)
 			continue;
-		r = grow(&list, &space, n, sizeof(*list));
+		r = grow(&p->before, &p->before_space, p->before_count, sizeof(*p->before));
 		if (r < 0)
 			return r;
-		list[n++] = f;
-		p->left[f->pref] = true;
+		p->before[p->before_count++] = f;
 	}
-	r = same_find(p->items, p->count, list, n, p->same);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < p->count; i++) {
+	r = same_find(p->items, p->count, p->before, p->before_count, p->same);
+	for (size_t i = 0; r == 0 && i < p->count; i++)
 		if (p->same[i] && p->avoid[p->same[i]->pref])
 			p->same[i] = NULL;
-		if (p->same[i])
-			p->left[p->same[i]->pref] = false;
-	}
+	return r;
+}
+
+/* Slots of at most so many filters, and where something stands that no slot keeps. */
+static int make_slots(struct placing *p, size_t most)
+{
+	int r;
+
+	shared_clear(&p->shared);
+	r = share_find(p->items, p->count, p->same, most, &p->shared);
+	if (r < 0)
+		return r;
+	free(p->slots);
+	p->slots = calloc(p->shared.count, sizeof(*p->slots));
+	if (!p->slots)
+		return -ENOMEM;
+	memset(p->left, 0, sizeof(p->left));
+	for (size_t i = 0; i < p->before_count; i++)
+		p->left[p->before[i]->pref] = true;
+	for (size_t k = 0; k < p->shared.count; k++)
+		p->left[p->shared.list[k].before] = false;
 	return 0;
 }
 
@@ -122,47 +142,65 @@ static void number_prefs(struct placing *p, bool use_left)
 	}
 }
 
-static int assign(struct placing *p, bool use_left, size_t *ret_bad)
+static int assign(struct placing *p, bool use_left, struct placed *ret)
 {
+	size_t n = p->shared.count, bad;
 	int r;
 
 	number_prefs(p, use_left);
-	for (size_t i = 0; i < p->count; i++) {
-		p->slots[i].fixed = p->number[p->items[i].fixed];
-		p->slots[i].before = p->same[i] ? p->number[p->same[i]->pref] : 0;
-		if (p->items[i].fixed &&
-		    !p->slots[i].fixed) { /* outside of what the device takes */
-			*ret_bad = i;
+	for (size_t k = 0; k < n; k++) {
+		const struct share_slot *slot = &p->shared.list[k];
+
+		p->slots[k].fixed = p->number[slot->fixed];
+		p->slots[k].before = p->number[slot->before];
+		if (slot->fixed && !p->slots[k].fixed) { /* outside of what the device takes */
+			ret->bad = slot->first;
 			return -EINVAL;
 		}
 	}
 	if (!p->room)
 		return -ERANGE;
-	r = prefs_assign(p->slots, p->count, 1, (uint16_t)p->room, ret_bad);
+	r = prefs_assign(p->slots, n, 1, (uint16_t)p->room, &bad);
+	if (r == -EINVAL)
+		ret->bad = bad < n ? p->shared.list[bad].first : p->count;
 	for (size_t i = 0; r == 0 && i < p->count; i++)
-		p->items[i].filter->pref = p->pref[p->slots[i].ret];
+		p->items[i].filter->pref = p->pref[p->slots[p->shared.of[i]].ret];
 	return r;
 }
 
-/* Remembers the prefs of those that moved; true if there were some. */
+/* Remembers the prefs of slots that moved; true if there were some. */
 static bool leave_moved(struct placing *p)
 {
 	bool moved = false;
 
-	for (size_t i = 0; i < p->count; i++) {
-		const struct filter *old = p->same[i];
+	for (size_t k = 0; k < p->shared.count; k++) {
+		struct share_slot *slot = &p->shared.list[k];
 
-		if (!old || p->items[i].filter->pref == old->pref)
+		if (!slot->before || p->pref[p->slots[k].ret] == slot->before)
 			continue;
-		p->left[old->pref] = true;
-		p->same[i] = NULL;
+		p->left[slot->before] = true;
+		slot->before = 0;
 		moved = true;
 	}
 	return moved;
 }
 
+static int number(struct placing *p, size_t most, struct placed *ret)
+{
+	int r = make_slots(p, most);
+
+	for (size_t round = 0; r == 0; round++) {
+		r = assign(p, false, ret);
+		if (r == -ERANGE || r == -EINVAL)
+			return assign(p, true, ret);
+		if (r < 0 || round == ROUNDS || !leave_moved(p))
+			break;
+	}
+	return r;
+}
+
 int place(struct place_item *items, size_t n, const struct compile_input *in, uint16_t min,
-	  uint16_t max, size_t *ret_bad, size_t *ret_room)
+	  uint16_t max, struct placed *ret)
 {
 	_cleanup_(placing_freep) struct placing *p = NULL;
 	int r = 0;
@@ -175,17 +213,14 @@ int place(struct place_item *items, size_t n, const struct compile_input *in, ui
 	read_avoid(p, in);
 	if (in->before)
 		r = read_before(p, in->before);
-	for (size_t round = 0; r == 0; round++) {
-		r = assign(p, false, ret_bad);
-		if (r == -ERANGE || r == -EINVAL) {
-			r = assign(p, true, ret_bad);
-			break;
-		}
-		if (r < 0 || round == ROUNDS || !leave_moved(p))
-			break;
-	}
-	*ret_room = p->room;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		items[i].filter->handle = 1;
+	if (r == 0)
+		r = number(p, SHARE_MOST, ret);
+	/* Where prefs are few, large ones are better than none. */
+	if ((r == -ERANGE || r == -EINVAL) && n > SHARE_FILL)
+		r = number(p, MAX(n, (size_t)SHARE_MOST + 1), ret);
+	ret->room = p->room;
+	ret->needed = p->shared.count;
+	if (r == 0)
+		r = share_handles(items, n, p->same, p->before, p->before_count, &p->shared);
 	return r;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * place: prefs and handles for the filters of one chain, in their order, so that what is in the
- * kernel already stays where it is. Today each filter has a pref of its own and handle 1; sharing
- * prefs would give one slot several items.
+ * kernel already stays where it is. Neighbours that cannot both match share a pref (share.h).
  */
 #ifndef SWD_POLICY_PLACE_H
 #define SWD_POLICY_PLACE_H
@@ -18,10 +17,14 @@ struct place_item {
 
 /*
  * Items of one (block, chain). min and max: the prefs there are; in: before and avoid.
- * 0; -ERANGE: *ret_room prefs are there, fewer than items; -EINVAL: the fixed pref of item *ret_bad
- * (or the lack of room in front of it) can't be; -ENOMEM.
+ * 0; -ERANGE: the room in *ret is less than what is needed; -EINVAL: the fixed pref of item
+ * ret->bad (or the lack of room in front of it) can't be; -ENOMEM.
  */
+struct placed {
+	size_t bad;	     /* an item */
+	size_t room, needed; /* prefs */
+};
 int place(struct place_item *items, size_t n, const struct compile_input *in, uint16_t min,
-	  uint16_t max, size_t *ret_bad, size_t *ret_room);
+	  uint16_t max, struct placed *ret);
 
 #endif

@@ -42,6 +42,15 @@ static int by_content_and_name(const void *a, const void *b)
 			      name_of(((const struct candidate *)b)->filter));
 }
 
+static int by_match(const void *a, const void *b)
+{
+	const struct filter *x = ((const struct candidate *)a)->filter;
+	const struct filter *y = ((const struct candidate *)b)->filter;
+	int order = CMP(x->protocol, y->protocol);
+
+	return order ? order : match_compare(filter_match(x), filter_match(y));
+}
+
 static uint32_t inner_of(const struct filter *f)
 {
 	uint16_t vlan = 0, cvlan = 0;
@@ -136,6 +145,8 @@ int same_find(const struct place_item *items, size_t n, const struct filter *con
 		there.list[k] = (struct candidate){ before[k], k };
 	pair_up(&wanted, &there, by_content_and_name, false, ret, taken);
 	pair_up(&wanted, &there, by_content, false, ret, taken);
+	/* Before the name: in a pref that is shared, the key another one has can't be taken over. */
+	pair_up(&wanted, &there, by_match, true, ret, taken);
 	pair_up(&wanted, &there, by_name_and_form, true, ret, taken);
 	return 0;
 }

@@ -139,3 +139,25 @@ char *make_diags(const struct config *c)
 	fclose(f);
 	return text;
 }
+
+struct state *make_found(const struct state *s, enum owner owner)
+{
+	struct state *found = state_new();
+
+	if (!found)
+		abort();
+	for (size_t i = 0; i < state_count(s, KIND_FILTER); i++) {
+		struct filter *f = filter_copy(state_at(s, KIND_FILTER, i));
+
+		if (!f)
+			abort();
+		object_unref(f->rule);
+		f->rule = NULL;
+		f->role = FILTER_ROLE_RULE;
+		f->owner = (uint8_t)owner;
+		f->flags |= TCA_CLS_FLAGS_IN_HW;
+		if (state_add(found, f, NULL) < 0)
+			abort();
+	}
+	return found;
+}

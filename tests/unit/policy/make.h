@@ -34,4 +34,7 @@ struct state *make_filters(const struct config *c, const struct state *before);
  */
 char *make_diags(const struct config *c);
 
+/* The same filters as a dump after a restart shows them: no rules, flags of the kernel's. */
+struct state *make_found(const struct state *s, enum owner owner);
+
 #endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From neighbours to slots: see share.h. First the runs and who keeps which pref, then the slots of
+ * each run: those that had a pref in rising order, new ones behind them.
+ */
+#include "daemon/policy/share.h"
+
+#include <errno.h>
+
+#include "daemon/kernel/cookie.h"
+
+#define PREFS 65536
+
+struct sharing {
+	const struct place_item *items;
+	const struct filter *const *same;
+	size_t count, most, fill;
+	struct shared *ret;
+
+	uint32_t *seen; /* open addressing over the matches of a run: item + 1 */
+	size_t space;
+	uint16_t *touched; /* prefs that a run had */
+	size_t touched_count;
+	uint32_t held[PREFS];  /* by the run that is looked at */
+	uint32_t best[PREFS];  /* by the run that keeps it */
+	uint32_t owner[PREFS]; /* the first item of that run */
+	uint32_t slot[PREFS];  /* of a pref that is kept */
+};
+
+static void sharing_free(struct sharing *s)
+{
+	free(s->seen);
+	free(s->touched);
+	free(s);
+}
+DEFINE_CLEANUP(struct sharing *, sharing_free);
+
+void shared_clear(struct shared *s)
+{
+	free(s->list);
+	free(s->of);
+	*s = (struct shared){ 0 };
+}
+
+/* ---- runs ---- */
+
+static bool may_share(const struct place_item *a, const struct place_item *b)
+{
+	const struct filter *x = a->filter, *y = b->filter;
+
+	return !a->fixed && !b->fixed && x->type == FILTER_FLOWER && y->type == FILTER_FLOWER &&
+	       x->protocol == y->protocol && x->flags == y->flags &&
+	       match_same_mask(filter_match(x), filter_match(y));
+}
+
+/*
+ * True if an item of the run that begins at `first` has that very match; else it is noted. What
+ * earlier runs left in the table counts as free, so nothing is ever cleared.
+ */
+static bool key_again(struct sharing *s, size_t first, size_t i)
+{
+	struct match_view match = filter_match(s->items[i].filter);
+	size_t at = hash_bytes(HASH_START, match.bytes, match.size) & (s->space - 1);
+
+	for (; s->seen[at] > first; at = (at + 1) & (s->space - 1))
+		if (match_compare(filter_match(s->items[s->seen[at] - 1].filter), match) == 0)
+			return true;
+	s->seen[at] = (uint32_t)i + 1;
+	return false;
+}
+
+static size_t run_end(struct sharing *s, size_t first)
+{
+	size_t i = first;
+
+	while (i < s->count && (i == first || may_share(&s->items[first], &s->items[i])) &&
+	       !key_again(s, first, i))
+		i++;
+	return i;
+}
+
+/* ---- who keeps which pref ---- */
+
+static uint16_t pref_before(const struct sharing *s, size_t i)
+{
+	return s->same[i] ? s->same[i]->pref : 0;
+}
+
+static void claim(struct sharing *s, size_t first, size_t end)
+{
+	s->touched_count = 0;
+	for (size_t i = first; i < end; i++) {
+		uint16_t pref = pref_before(s, i);
+
+		if (pref && s->held[pref]++ == 0)
+			s->touched[s->touched_count++] = pref;
+	}
+	for (size_t k = 0; k < s->touched_count; k++) {
+		uint16_t pref = s->touched[k];
+
+		if (s->held[pref] > s->best[pref]) {
+			s->best[pref] = s->held[pref];
+			s->owner[pref] = (uint32_t)first;
+		}
+		s->held[pref] = 0;
+	}
+}
+
+static bool keeps(const struct sharing *s, size_t first, uint16_t pref)
+{
+	return pref && s->best[pref] && s->owner[pref] == first;
+}
+
+/* ---- slots ---- */
+
+static int add_slot(struct sharing *s, size_t first, uint16_t before, uint16_t fixed)
+{
+	struct shared *ret = s->ret;
+	int r = grow(&ret->list, &ret->space, ret->count, sizeof(*ret->list));
+
+	if (r < 0)
+		return r;
+	ret->list[ret->count++] =
+		(struct share_slot){ .before = before, .fixed = fixed, .first = first };
+	return 0;
+}
+
+static void join(struct sharing *s, size_t i, size_t slot)
+{
+	s->ret->of[i] = (uint32_t)slot;
+	s->ret->list[slot].count++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return CMP(*(const uint16_t *)a, *(const uint16_t *)b);
+}
+
+/* Those that stay, into the prefs that the run keeps. */
+static int keep_prefs(struct sharing *s, size_t first, size_t end)
+{
+	int r = 0;
+
+	s->touched_count = 0;
+	for (size_t i = first; i < end; i++) {
+		uint16_t pref = pref_before(s, i);
+
+		if (keeps(s, first, pref) && s->held[pref]++ == 0)
+			s->touched[s->touched_count++] = pref;
+	}
+	qsort(s->touched, s->touched_count, sizeof(*s->touched), by_number);
+	for (size_t k = 0; k < s->touched_count && r == 0; k++) {
+		s->held[s->touched[k]] = 0;
+		s->slot[s->touched[k]] = (uint32_t)s->ret->count;
+		r = add_slot(s, end, s->touched[k], s->items[first].fixed);
+	}
+	for (size_t i = first; i < end && r == 0; i++) {
+		uint16_t pref = pref_before(s, i);
+
+		if (!keeps(s, first, pref))
+			continue;
+		join(s, i, s->slot[pref]);
+		s->ret->list[s->slot[pref]].first = MIN(s->ret->list[s->slot[pref]].first, i);
+	}
+	return r;
+}
+
+static bool has_room(const struct sharing *s, size_t slot)
+{
+	const struct share_slot *at = &s->ret->list[slot];
+
+	return at->count < (at->before ? s->most : s->fill);
+}
+
+/* The others: beside the one in front of them, or in a new pref. */
+static int place_new(struct sharing *s, size_t first, size_t end)
+{
+	size_t kept = s->ret->count, slot = kept - s->touched_count;
+
+	for (size_t i = first; i < end; i++) {
+		int r = 0;
+
+		if (keeps(s, first, pref_before(s, i))) {
+			slot = s->ret->of[i];
+			continue;
+		}
+		if (slot >= s->ret->count || !has_room(s, slot)) {
+			slot = s->ret->count - 1;
+			if (s->ret->count == kept || !has_room(s, slot)) {
+				slot = s->ret->count;
+				r = add_slot(s, i, 0, s->items[first].fixed);
+			}
+		}
+		if (r < 0)
+			return r;
+		join(s, i, slot);
+		s->ret->list[slot].first = MIN(s->ret->list[slot].first, i);
+	}
+	return 0;
+}
+
+static struct sharing *sharing_new(const struct place_item *items, size_t n,
+				   const struct filter *const *same, size_t most,
+				   struct shared *ret)
+{
+	struct sharing *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->items = items;
+	s->count = n;
+	s->same = same;
+	s->most = most;
+	s->fill = most > SHARE_MOST ? most : SHARE_FILL;
+	s->ret = ret;
+	for (s->space = 16; s->space < 2 * n;)
+		s->space *= 2;
+	s->seen = calloc(s->space, sizeof(*s->seen));
+	s->touched = calloc(n + 1, sizeof(*s->touched));
+	ret->of = calloc(n + 1, sizeof(*ret->of));
+	if (s->seen && s->touched && ret->of)
+		return s;
+	sharing_free(s);
+	return NULL;
+}
+
+int share_find(const struct place_item *items, size_t n, const struct filter *const *same,
+	       size_t most, struct shared *ret)
+{
+	_cleanup_(sharing_freep) struct sharing *s = sharing_new(items, n, same, most, ret);
+	_cleanup_free_ size_t *ends = calloc(n + 1, sizeof(*ends));
+	int r = 0;
+
+	if (!s || !ends)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i = ends[i]) {
+		ends[i] = run_end(s, i);
+		claim(s, i, ends[i]);
+	}
+	for (size_t i = 0; i < n && r == 0; i = ends[i]) {
+		r = keep_prefs(s, i, ends[i]);
+		if (r == 0)
+			r = place_new(s, i, ends[i]);
+	}
+	return r;
+}
+
+/* ---- handles ---- */
+
+struct handles {
+	size_t old;    /* among before: the first that may still take a number of this pref */
+	uint32_t next; /* the lowest number not tried */
+};
+
+static size_t first_at(const struct filter *const *before, size_t m, uint16_t pref)
+{
+	size_t low = 0, high = m;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (before[middle]->pref < pref)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int share_handles(const struct place_item *items, size_t n, const struct filter *const *same,
+		  const struct filter *const *before, size_t m, const struct shared *shared)
+{
+	_cleanup_free_ struct handles *slots = calloc(shared->count + 1, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t k = 0; k < shared->count; k++)
+		slots[k] = (struct handles){
+			first_at(before, m, items[shared->list[k].first].filter->pref), 1
+		};
+	for (size_t i = 0; i < n; i++) {
+		struct handles *h = &slots[shared->of[i]];
+		struct filter *f = items[i].filter;
+
+		if (same[i] && same[i]->pref == f->pref) {
+			f->handle = same[i]->handle;
+			continue;
+		}
+		for (; h->old < m && before[h->old]->pref == f->pref &&
+		       before[h->old]->handle <= h->next;
+		     h->old++)
+			h->next += before[h->old]->handle == h->next;
+		f->handle = h->next++;
+	}
+	return 0;
+}
