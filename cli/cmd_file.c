@@ -159,12 +159,69 @@ static int text_parameter(int argc, char **argv, char **ret)
 	return jsonw_take(w, ret, &size);
 }
 
+#define OBJECTS_TEXT 512
+
+/* Filters of one rule or block that fare the same. Only filters have a block. */
+static bool fare_alike(const struct cJSON *a, const struct cJSON *b)
+{
+	static const char *const texts[] = { "op", "reason", "port", "rule" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!streq(json_text(a, texts[i]), json_text(b, texts[i])))
+			return false;
+	return json_digits(a, "block")[0] &&
+	       streq(json_digits(a, "block"), json_digits(b, "block"));
+}
+
+/* How many entries from `first` on are one line: a rule may be many filters. */
+static size_t count_alike(const struct cJSON *first)
+{
+	size_t n = 1;
+
+	for (const struct cJSON *s = json_next(first); s && fare_alike(first, s); s = json_next(s))
+		n++;
+	return n;
+}
+
+/* "14 filters of block 10 (rule bgp)", or the one object. */
+static const char *objects_text(const struct cJSON *first, size_t n, char to[OBJECTS_TEXT])
+{
+	const char *rule = json_text(first, "rule"), *what = json_text(first, "object");
+	char count[64], many[128];
+
+	if (n > 1) {
+		snprintf(many, sizeof(many), "%s of block %s", text_count(n, "filter", count),
+			 json_digits(first, "block"));
+		what = many;
+	}
+	snprintf(to, OBJECTS_TEXT, rule[0] ? "%s (rule %s)" : "%s", what, rule);
+	return to;
+}
+
+static const struct cJSON *skip(const struct cJSON *s, size_t n)
+{
+	while (n--)
+		s = json_next(s);
+	return s;
+}
+
 static void print_steps(const struct cJSON *plan)
 {
-	for (const struct cJSON *s = json_first(json_get(plan, "steps")); s; s = json_next(s))
-		printf("%s\n", json_text(s, "text"));
-	for (const struct cJSON *s = json_first(json_get(plan, "waiting")); s; s = json_next(s))
-		printf("waits for port %s: %s\n", json_text(s, "port"), json_text(s, "object"));
+	char text[OBJECTS_TEXT];
+	size_t n;
+
+	for (const struct cJSON *s = json_first(json_get(plan, "steps")); s; s = skip(s, n)) {
+		n = count_alike(s);
+		if (n == 1)
+			printf("%s\n", json_text(s, "text"));
+		else
+			printf("%c %s: %s\n", json_text(s, "text")[0], objects_text(s, n, text),
+			       json_text(s, "reason"));
+	}
+	for (const struct cJSON *s = json_first(json_get(plan, "waiting")); s; s = skip(s, n)) {
+		n = count_alike(s);
+		printf("waits for port %s: %s\n", json_text(s, "port"), objects_text(s, n, text));
+	}
 	for (const struct cJSON *s = json_first(json_get(plan, "conflicts")); s; s = json_next(s))
 		printf("can't: %s: %s\n", json_text(s, "object"), json_text(s, "text"));
 }

@@ -157,10 +157,22 @@ static void key_line(struct jsonw *w, const struct object *o)
 	}
 }
 
+/* Whose filter it is; null for all else. */
+static void key_rule(struct jsonw *w, const struct object *o)
+{
+	const struct rule *rule = object_rule(o);
+
+	jsonw_key(w, "block");
+	if (o->kind == KIND_FILTER)
+		jsonw_u64(w, ((const struct filter *)o)->block);
+	else
+		jsonw_null(w);
+	jsonw_key_string(w, "rule", rule ? rule->name : NULL);
+}
+
 static void step_json(const struct step *s, struct jsonw *w)
 {
 	const struct object *o = step_object(s);
-	const struct rule *rule = object_rule(o);
 	char text[OBJECT_LABEL + RULE_NAME_MAX + 32];
 
 	jsonw_object(w);
@@ -168,12 +180,7 @@ static void step_json(const struct step *s, struct jsonw *w)
 	jsonw_key_string(w, "reason", step_reason_name(s->reason));
 	jsonw_key_string(w, "kind", kind_ops((enum kind)o->kind)->name);
 	key_label(w, "object", o);
-	jsonw_key(w, "block");
-	if (o->kind == KIND_FILTER)
-		jsonw_u64(w, ((const struct filter *)o)->block);
-	else
-		jsonw_null(w);
-	jsonw_key_string(w, "rule", rule ? rule->name : NULL);
+	key_rule(w, o);
 	key_line(w, o);
 	step_print(s, text, sizeof(text));
 	jsonw_key_string(w, "text", text);
@@ -194,6 +201,7 @@ void plan_json(const struct plan *p, struct jsonw *w)
 		jsonw_object(w);
 		jsonw_key_string(w, "port", p->waiting[i].port);
 		key_label(w, "object", p->waiting[i].for_what);
+		key_rule(w, p->waiting[i].for_what);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);
@@ -219,4 +227,26 @@ int plan_json_text(const struct plan *p, char **ret)
 		return -ENOMEM;
 	plan_json(p, w);
 	return jsonw_take(w, ret, &size);
+}
+
+int plan_text(const struct plan *p, size_t most, char **ret)
+{
+	char line[OBJECT_LABEL + RULE_NAME_MAX + 32];
+	const size_t behind = 32; /* "and N more\n" */
+	char *text = malloc(most);
+	size_t at = 0, i;
+
+	if (!text)
+		return -ENOMEM;
+	text[0] = '\0';
+	for (i = 0; i < p->count; i++) {
+		step_print(&p->steps[i], line, sizeof(line));
+		if (at + strlen(line) + 2 + behind > most)
+			break;
+		at += (size_t)sprintf(text + at, "%s\n", line);
+	}
+	if (i < p->count)
+		snprintf(text + at, most - at, "and %zu more\n", p->count - i);
+	*ret = text;
+	return 0;
 }

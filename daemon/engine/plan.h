@@ -64,11 +64,16 @@ const struct object *step_object(const struct step *s);
 struct jsonw;
 /*
  * {"steps": [{"op", "reason", "kind", "object", "block", "rule", "line", "text"}],
- *  "waiting": [{"port", "object"}], "conflicts": [{"object", "line", "text"}]}: always these keys,
- * null where there is nothing to say.
+ *  "waiting": [{"port", "object", "block", "rule"}], "conflicts": [{"object", "line", "text"}]}:
+ * always these keys, null where there is nothing to say.
  */
 void plan_json(const struct plan *p, struct jsonw *w);
 /* The same as text, ended by NUL; the caller frees it. */
 int plan_json_text(const struct plan *p, char **ret);
+/*
+ * The steps as step_print() has them, a line each, in at most `most` bytes; what does not fit is
+ * counted in a last line. The caller frees it.
+ */
+int plan_text(const struct plan *p, size_t most, char **ret);
 
 #endif

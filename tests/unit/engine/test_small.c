@@ -233,7 +233,8 @@ static void plans_are_shown(void **state)
 				  " (rule no-bogons): missing");
 	assert_int_equal(plan_json_text(&p, &json), 0);
 	assert_non_null(strstr(json, "\"rule\":\"no-bogons\",\"line\":41"));
-	assert_non_null(strstr(json, "\"waiting\":[{\"port\":\"lan3\""));
+	assert_non_null(strstr(json, "\"waiting\":[{\"port\":\"lan3\",\"object\":\"block 10 "));
+	assert_non_null(strstr(json, "\"block\":10,\"rule\":\"no-bogons\"}],\"conflicts\""));
 	free(json);
 	object_unref(f);
 	plan_clear(&p);
