@@ -16,7 +16,7 @@ static const char *state_word(const char *state)
 static void print_on(const struct cJSON *b)
 {
 	uint64_t filters = json_u64(b, "filters"), in_hw = json_u64(b, "in_hw");
-	char rules[64], count[64], number[NUMBER_TEXT], age[TIME_TEXT];
+	char rules[64], count[64], age[TIME_TEXT];
 
 	printf(", %s; %s, %s", json_text(b, "evidence"),
 	       text_count(json_u64(b, "rules"), "rule", rules),
@@ -26,12 +26,12 @@ static void print_on(const struct cJSON *b)
 	else
 		printf(", %s in hardware\n", json_digits(b, "in_hw"));
 	if (json_get(b, "recent_packets"))
-		printf("  %s packets reached the CPU in %s and walked no filter\n",
-		       text_number(json_digits(b, "recent_packets"), number),
+		printf("  %s reached the CPU in %s and walked no filter\n",
+		       text_count(json_u64(b, "recent_packets"), "packet", count),
 		       text_age(json_u64(b, "recent_ms"), age));
 	else if (json_get(b, "packets"))
-		printf("  %s packets reached the CPU and walked no filter\n",
-		       text_number(json_digits(b, "packets"), number));
+		printf("  %s reached the CPU and walked no filter\n",
+		       text_count(json_u64(b, "packets"), "packet", count));
 	if (streq(json_text(b, "strategy"), "shortcut"))
 		printf("  the kernel has no bypass: one filter of ours in front ends its walk\n");
 }

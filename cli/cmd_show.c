@@ -52,6 +52,16 @@ static const char *ability_words(const char *ability)
 	return "not known whether it has a bypass";
 }
 
+/* Settled is a daemon that has nothing to do: what waits for its port may still be missing. */
+static const char *settled_words(const struct cJSON *p)
+{
+	if (!json_true(p, "settled"))
+		return "not all as wanted yet";
+	if (json_u64(p, "ports_waiting") || json_u64(p, "missing"))
+		return "as wanted except what waits";
+	return "all as wanted";
+}
+
 static void status_applied(const struct cJSON *p)
 {
 	char at[TIME_TEXT];
@@ -60,8 +70,7 @@ static void status_applied(const struct cJSON *p)
 	       ability_words(json_text(p, "ability")));
 	if (json_u64(p, "generation"))
 		printf("generation %s of %s, %s\n", json_digits(p, "generation"),
-		       json_text(p, "file"),
-		       json_true(p, "settled") ? "all as wanted" : "not all as wanted yet");
+		       json_text(p, "file"), settled_words(p));
 	else
 		printf("nothing is in force yet\n");
 	printf("last apply %s: %s\n", text_time(json_u64(p, "last_apply_ms"), at),
@@ -82,11 +91,11 @@ static int status_text(const struct cli *cli, const struct cJSON *p)
 	printf("\n%s", ports);
 	and_some(p, "ports_waiting", ", ", " not there");
 	printf("\n%s, bypass on in %s\n", blocks, json_digits(p, "bypass_on"));
-	printf("%s, %s: ", rules, filters);
-	if (json_u64(p, "in_hw") == json_u64(p, "filters"))
-		printf("all in hardware");
-	else
-		printf("%s in hardware", json_digits(p, "in_hw"));
+	printf("%s, %s", rules, filters);
+	if (json_u64(p, "in_hw") != json_u64(p, "filters"))
+		printf(": %s in hardware", json_digits(p, "in_hw"));
+	else if (json_u64(p, "filters"))
+		printf(": all in hardware");
 	and_some(p, "missing", ", ", " missing");
 	and_some(p, "foreign_filters", "; ", " foreign");
 	printf("\nrepairs since start: %s\n", json_digits(p, "repairs"));
