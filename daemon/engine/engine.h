@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "config/base/diag.h"
-#include "daemon/engine/snapshot.h"
+#include "daemon/engine/store_generation.h"
 #include "daemon/loop.h"
 
 struct engine;
@@ -26,16 +26,32 @@ enum job_type {
 	JOB_COUNTERS, /* reads the counters of `block` (0: all) into a new snapshot */
 	JOB_STOP,     /* ends the engine after what runs now; the kernel keeps everything */
 	JOB_TEARDOWN, /* removes all that is ours */
+	JOB_CONFIRM,  /* the generation that is in force on trial stays */
+	JOB_REVERT,   /* back to the text of generation `target`; 0: the one before, at once if that
+			 in force is on trial */
+	JOB_HISTORY,
+	JOB_GENERATION, /* all of generation `target`; 0: that in force */
+};
+
+/* Why a job was refused before anything was looked at; `words` say it to people. */
+enum job_refusal {
+	JOB_ALLOWED,
+	JOB_ARMED,	   /* another generation waits for its confirmation */
+	JOB_NOT_ARMED,	   /* none does */
+	JOB_NO_GENERATION, /* there is no such one, or it was never committed */
 };
 
 struct job {
 	enum job_type type;
-	char *text; /* owned; JOB_APPLY, JOB_PLAN */
+	char *text; /* owned; JOB_APPLY, JOB_PLAN, JOB_REVERT */
 	size_t text_size;
 	char name[DIAG_FILE_MAX + 1]; /* what messages call the text; "": they say "given text" */
 	uint32_t block;
-	uid_t uid;    /* who asked: for the store's history */
-	char who[64]; /* "sw-cli pid 123", "SIGHUP", "start" */
+	uint64_t target;	  /* a generation */
+	uint32_t confirm_ms;	  /* JOB_APPLY, JOB_REVERT: on trial for so long; 0: for good */
+	uid_t uid;		  /* who asked: for the store's history */
+	char who[GENERATION_WHO]; /* "sw-cli pid 123", "SIGHUP", "start" */
+	char why[GENERATION_WHY_TEXT]; /* what they say it is for; at most GENERATION_WHY bytes */
 
 	/* Results, valid in done(). */
 	int result; /* 0, or -errno: -EINVAL with diags when the file is wrong */
@@ -44,6 +60,11 @@ struct job {
 	struct diags *diags; /* errors and warnings with places; may be NULL */
 	char *plan_json;     /* JOB_PLAN and JOB_APPLY: what was (to be) done; owned */
 	size_t steps;	     /* how many */
+	enum job_refusal refusal;
+	char words[256];	 /* with a refusal, or why it failed without diags; "" */
+	struct armed armed;	 /* what waits for its confirmation behind the job */
+	struct generation *list; /* JOB_HISTORY, JOB_GENERATION; owned, each of them too */
+	size_t list_count;
 
 	/* Runs in the loop thread, once, also when the engine stops before the job's turn
 	 * (-ECANCELED). The job is freed behind it. */
@@ -64,6 +85,9 @@ enum engine_event_type {
 	ENGINE_EVENT_PORT,
 	ENGINE_EVENT_LOST,
 	ENGINE_EVENT_ALERT,
+	ENGINE_EVENT_ARMED,
+	ENGINE_EVENT_CONFIRMED,
+	ENGINE_EVENT_REVERTED,
 };
 struct engine_event {
 	enum engine_event_type type;

@@ -21,6 +21,9 @@ void job_free(struct job *job)
 	free(job->text);
 	diags_free(job->diags);
 	free(job->plan_json);
+	for (size_t i = 0; i < job->list_count; i++)
+		generation_clear(&job->list[i]);
+	free(job->list);
 	free(job);
 }
 
@@ -41,6 +44,12 @@ const char *engine_event_name(enum engine_event_type t)
 		return "lost";
 	case ENGINE_EVENT_ALERT:
 		return "alert";
+	case ENGINE_EVENT_ARMED:
+		return "armed";
+	case ENGINE_EVENT_CONFIRMED:
+		return "confirmed";
+	case ENGINE_EVENT_REVERTED:
+		return "reverted";
 	}
 	return "?";
 }

@@ -5,13 +5,14 @@
 #include "daemon/engine/owner.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "config/base/log.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/confirm.h"
+#include "daemon/engine/history.h"
 #include "daemon/engine/observe.h"
 #include "daemon/engine/publish.h"
 #include "daemon/engine/repair.h"
@@ -137,6 +138,7 @@ void owner_free(struct engine_owner *o)
 	state_free(o->ask);
 	state_free(o->owned);
 	bypass_free(o->bypass);
+	generation_clear(&o->back);
 	store_close(o->store);
 	kernel_close(o->kernel);
 	alerts_clear(&o->alerts);
@@ -154,16 +156,12 @@ void owner_free(struct engine_owner *o)
 static void read_place(char to[128])
 {
 	struct stat st = { 0 };
-	char boot[64] = "?";
-	_cleanup_close_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : -1;
+	struct moment now;
 
-	if (n > 0) {
-		boot[n] = '\0';
-		boot[strcspn(boot, "\n")] = '\0';
-	}
+	clock_now(&now);
 	stat("/proc/self/ns/net", &st);
-	snprintf(to, 128, "%s net:%llu", boot, (unsigned long long)st.st_ino);
+	snprintf(to, 128, "%s net:%llu", now.boot[0] ? now.boot : "?",
+		 (unsigned long long)st.st_ino);
 }
 
 static void open_store(struct engine_owner *o)
@@ -279,6 +277,20 @@ void owner_job(struct engine_owner *o, struct job *job)
 	case JOB_COUNTERS:
 		counters(o, job);
 		break;
+	case JOB_CONFIRM:
+		confirm_job(o, job);
+		publish(o);
+		break;
+	case JOB_REVERT:
+		history_revert(o, job);
+		publish(o);
+		break;
+	case JOB_HISTORY:
+		history_list(o, job);
+		break;
+	case JOB_GENERATION:
+		history_show(o, job);
+		break;
 	case JOB_TEARDOWN:
 		commit_teardown(o, job);
 		publish(o);
@@ -305,7 +317,9 @@ bool owner_readable(struct engine_owner *o)
 
 uint64_t owner_due(const struct engine_owner *o)
 {
-	return MIN(MIN(o->repair_due, o->audit_due), MIN(o->publish_due, o->ready_due));
+	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(o->publish_due, o->ready_due));
+
+	return MIN(due, confirm_due(o));
 }
 
 void owner_tick(struct engine_owner *o)
@@ -314,6 +328,7 @@ void owner_tick(struct engine_owner *o)
 
 	if (!o->bypass)
 		return;
+	confirm_tick(o);
 	if (o->audit_due <= now) {
 		o->audit_due = now + owner_settings(o)->audit_ms * MS;
 		repair_audit(o);

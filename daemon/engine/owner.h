@@ -12,7 +12,7 @@
 #include "daemon/engine/backoff.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/pulse.h"
-#include "daemon/engine/store.h"
+#include "daemon/engine/store_generation.h"
 
 #define OWNER_NEVER UINT64_MAX
 
@@ -46,8 +46,11 @@ struct engine_owner {
 	/* Wanted. Only commit (and heal, which moves prefs) writes it. */
 	struct config *config; /* NULL before the first good file */
 	struct state *filters; /* compiled; NULL likewise */
-	uint64_t generation;   /* committed; 0: none */
-	uint64_t text_hash;    /* of the committed text */
+	uint64_t generation;   /* in force; 0: none */
+	uint64_t text_hash;    /* of its text */
+	/* Only confirm writes these. */
+	struct deadline deadline; /* .generation 0: that in force needs no confirmation */
+	struct generation back;	  /* what comes back at the deadline */
 	enum apply_outcome last_outcome;
 	uint64_t last_apply_ns;
 	char last_error[512];

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
+#include "daemon/engine/confirm.h"
 #include "daemon/engine/judge.h"
 #include "daemon/engine/observe.h"
 
@@ -47,6 +48,7 @@ static struct snapshot *make(struct engine_owner *o)
 	s->number = ++o->snapshot_number;
 	s->made_ns = now_realtime_ns();
 	s->generation = o->generation;
+	s->armed = confirm_armed(o);
 	s->last_outcome = o->last_outcome;
 	s->last_apply_ns = o->last_apply_ns;
 	memcpy(s->last_error, o->last_error, sizeof(s->last_error));

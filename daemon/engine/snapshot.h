@@ -25,12 +25,21 @@ struct alert {
 	uint64_t since_ns; /* realtime */
 };
 
+/* A generation that is in force until it is confirmed or its time is over. */
+struct armed {
+	uint64_t generation; /* 0: there is none */
+	uint64_t back_to;    /* what comes back then */
+	uint32_t confirm_ms; /* how long it was given */
+	uint64_t until_ns;   /* clock_boot_ns() */
+};
+
 struct snapshot {
 	uint32_t refs;	  /* atomic */
 	uint64_t number;  /* rises with each one */
 	uint64_t made_ns; /* realtime */
 
-	uint64_t generation; /* committed; 0: none */
+	uint64_t generation; /* in force; 0: none */
+	struct armed armed;
 	enum apply_outcome last_outcome;
 	uint64_t last_apply_ns; /* realtime; 0: never */
 	char last_error[512]; /* first error of the last apply, with its place; "" if it was fine */

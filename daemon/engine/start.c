@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is wanted first: see commit.h. A box that boots takes the file; a broken file must not leave
- * it without the rules it had, so then the last committed generation is taken from the store.
+ * What is wanted first: see commit.h. A generation that waits for its confirmation comes before all
+ * else. Then a box that boots takes the file; a broken file, or one that was taken back, must not
+ * leave it without the rules it had, so then the last committed generation is taken from the store.
  */
 #include "daemon/engine/commit.h"
 
@@ -9,7 +10,7 @@
 #include <stdio.h>
 
 #include "config/base/log.h"
-#include "config/yaml/load.h"
+#include "daemon/engine/confirm.h"
 #include "daemon/engine/repair.h"
 #include "daemon/engine/trial.h"
 
@@ -20,27 +21,12 @@ static const char *file_name(const struct engine_owner *o)
 	return slash ? slash + 1 : o->config_path;
 }
 
-static int read_file(struct engine_owner *o, struct trial *t)
-{
-	struct origin nowhere = { 0 };
-	int r;
-
-	pulse_wait(o->pulse);
-	r = config_read_file(o->config_path, &t->read, &t->size);
-	pulse_go(o->pulse);
-	t->text = t->read;
-	if (r < 0)
-		diags_add(t->diags, DIAG_ERROR, nowhere, NULL, "%s can't be read: %s",
-			  o->config_path, strerror(-r));
-	return r;
-}
-
 static int committed(struct engine_owner *o, struct generation *ret)
 {
 	int r;
 
 	pulse_wait(o->pulse);
-	r = o->store ? store_committed(o->store, ret) : -ENODEV;
+	r = o->store ? store_committed(o->store, 0, ret) : -ENODEV;
 	pulse_go(o->pulse);
 	if (r != -ENOENT)
 		owner_store_result(o, "generations can't be read", r);
@@ -71,17 +57,42 @@ static int restore(struct engine_owner *o, const struct generation *g)
 	return 0;
 }
 
+/* What was taken back is not brought in again because the file still has it. */
+static int check_shunned(struct engine_owner *o, const struct trial *t)
+{
+	struct origin nowhere = { 0 };
+	struct generation g;
+	int r;
+
+	pulse_wait(o->pulse);
+	r = o->store ? store_shuns(o->store, t->text, t->size, &g) : -ENOENT;
+	pulse_go(o->pulse);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	diags_add(t->diags, DIAG_ERROR, nowhere, NULL,
+		  "it is generation %llu, which was %s; 'sw-cli apply' takes it all the same",
+		  (unsigned long long)g.id, confirm_word(&g));
+	return -ESTALE;
+}
+
+static bool is_text_of(const struct trial *t, const struct generation *g)
+{
+	return g->id && g->size == t->size && memcmp(g->text, t->text, t->size) == 0;
+}
+
 /* The file is what was committed: adopt what is there, mend what is not. */
 static int try_file(struct engine_owner *o, const struct generation *g, struct diags *d)
 {
 	_cleanup_(trial_clear) struct trial t = { .who = "start", .diags = d, .lenient = true };
-	int r = read_file(o, &t);
+	int r = trial_read_file(o, &t);
 
+	if (r == 0 && !is_text_of(&t, g))
+		r = check_shunned(o, &t);
 	if (r == 0)
 		r = trial_prepare(o, &t);
 	if (r < 0)
 		return trial_end(o, &t, APPLY_REFUSED, r);
-	if (g->id && g->size == t.size && memcmp(g->text, t.text, t.size) == 0) {
+	if (is_text_of(&t, g)) {
 		trial_adopt(o, &t, g->id);
 		repair_run(o);
 		return trial_end(o, &t, APPLY_DONE, 0);
@@ -89,13 +100,69 @@ static int try_file(struct engine_owner *o, const struct generation *g, struct d
 	return trial_run(o, &t);
 }
 
+/*
+ * What waited for its confirmation when swd ended waits on, in force as it was; or its time has
+ * passed, and what was before comes back now. Then the file is left alone: someone was to look at
+ * this box, and did not. True if something is in force.
+ */
+static bool resume(struct engine_owner *o, struct generation *g)
+{
+	_cleanup_(generation_clear) struct generation armed = { 0 };
+	char words[64] = "not confirmed while swd was away";
+	struct deadline d;
+	struct moment now;
+	int r;
+
+	pulse_wait(o->pulse);
+	r = o->store ? store_deadline(o->store, &d) : -ENOENT;
+	if (r == 0)
+		r = store_generation(o->store, d.generation, &armed);
+	pulse_go(o->pulse);
+	if (r == -ENOENT)
+		return false;
+	owner_store_result(o, "what waits for its confirmation can't be read", r);
+	if (r < 0)
+		return false;
+	clock_now(&now);
+	if (deadline_left(&d, &now) > 0) {
+		if (restore(o, &armed) == 0) {
+			confirm_resume(o, &d, g);
+			return true;
+		}
+		snprintf(words, sizeof(words), "not fit to wait on");
+	}
+	confirm_record_back(o, d.generation, words);
+	if (restore(o, g) < 0)
+		return false;
+	o->last_outcome = APPLY_REVERTED;
+	o->last_apply_ns = now.wall_ns;
+	confirm_tell_back(o, d.generation, words);
+	return true;
+}
+
+/* The outcome of what was being tried when swd ended. */
+static void interrupted(struct engine_owner *o)
+{
+	int r;
+
+	pulse_wait(o->pulse);
+	r = o->store ? store_interrupted(o->store) : 0;
+	pulse_go(o->pulse);
+	if (r < 0)
+		owner_store_result(o, "how an apply ended can't be recorded", r);
+}
+
 void commit_start(struct engine_owner *o)
 {
 	_cleanup_(diags_freep) struct diags *d = diags_new(file_name(o));
 	_cleanup_(generation_clear) struct generation g = { 0 };
 	bool have = committed(o, &g) == 0;
-	int r = d ? try_file(o, &g, d) : -ENOMEM;
+	int r;
 
+	interrupted(o);
+	if (have && resume(o, &g))
+		return;
+	r = d ? try_file(o, &g, d) : -ENOMEM;
 	if (d)
 		diags_sort(d);
 	trial_log(d);

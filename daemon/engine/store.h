@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store: what must survive: generations (the text, who, when, how it ended) and the few records of
- * what is ours and can carry no mark. One SQLite file, `swd.db`, in the state folder. No journal of
- * steps: after a crash a dump and a diff are the recovery.
+ * store: what must survive: generations (store_generation.h) and the few records of what is ours
+ * and can carry no mark. One SQLite file, `swd.db`, in the state folder. No journal of steps: after
+ * a crash a dump and a diff are the recovery.
  *
  * A corrupt file is moved aside once, with the time in its name, and a new one begun; a file of a
- * newer schema is left as it is and not used. Calls may wait for the disk.
+ * newer schema is left as it is and not used; one of an older schema becomes one of ours, whole or
+ * not at all. Calls may wait for the disk.
  */
 #ifndef SWD_ENGINE_STORE_H
 #define SWD_ENGINE_STORE_H
 
-#include <sys/types.h>
-
 #include "config/model/state.h"
-#include "daemon/engine/snapshot.h"
 
 struct store;
 
@@ -30,23 +28,6 @@ void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
 /* True if the file was corrupt and begun anew: what was ours is not known any more. */
 bool store_rebuilt(const struct store *s);
-
-struct generation {
-	uint64_t id;
-	char *text;
-	size_t size;
-};
-void generation_clear(struct generation *g);
-
-/* Notes that a text is being tried; nothing may be changed before this has succeeded. 0 or -errno.
- */
-int store_try(struct store *s, const char *text, size_t size, const char *who, uid_t uid,
-	      uint64_t *ret_id);
-/* How the trial ended: DONE commits it. error may be NULL. Keeps the last `keep` generations. */
-int store_end(struct store *s, uint64_t id, enum apply_outcome outcome, const char *error,
-	      unsigned int keep);
-/* The newest committed one. 0, -ENOENT, or -errno. */
-int store_committed(struct store *s, struct generation *ret);
 
 /* Ownership: add and remove are one transaction each for all objects of the list. 0 or -errno. */
 int store_own(struct store *s, const struct object *const *list, size_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trial: one text on its way to be wanted; what commit.c and start.c share.
+ * trial: one text on its way to be wanted; what commit.c, start.c and confirm.c share.
  */
 #ifndef SWD_ENGINE_TRIAL_H
 #define SWD_ENGINE_TRIAL_H
@@ -13,8 +13,10 @@ struct trial {
 	const char *text; /* not owned, or `read` */
 	char *read;	  /* owned: what was read from the file */
 	size_t size;
-	const char *who;
+	const char *who, *why; /* why may be NULL */
 	uid_t uid;
+	uint64_t reverts;    /* the generation whose text it is, or 0 */
+	uint32_t confirm_ms; /* it is to be confirmed within; 0: it is committed at once */
 	struct diags *diags; /* the caller's */
 	bool lenient; /* what something foreign stands in the way of is left out, not refused */
 
@@ -27,9 +29,16 @@ struct trial {
 
 /* Frees all but what is the caller's. */
 void trial_clear(struct trial *t);
+/* The text of the daemon's file; 0 or -errno with an error in the diags. */
+int trial_read_file(struct engine_owner *o, struct trial *t);
 /* Load, check, compile, look, diff. Changes nothing. 0, -EINVAL with errors, or -errno. */
 int trial_prepare(struct engine_owner *o, struct trial *t);
-/* Carries it out: the outcome in t, 0 or -errno. After APPLY_DONE it is what is wanted. */
+/* What something foreign stands in the way of becomes messages. */
+void trial_conflicts(struct trial *t);
+/*
+ * Carries it out: the outcome in t, 0 or -errno. After APPLY_DONE it is what is wanted: committed,
+ * or armed.
+ */
 int trial_run(struct engine_owner *o, struct trial *t);
 /* Takes the candidate as wanted; the kernel is brought there by repair. */
 void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation);

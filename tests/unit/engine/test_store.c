@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "config/base/netaddr.h"
-#include "daemon/engine/store.h"
+#include "daemon/engine/store_generation.h"
 #include "files.h"
 #include "rig.h"
 
@@ -53,6 +53,21 @@ static void sql(const char *text)
 	sqlite3_close(db);
 }
 
+static int try(struct store *s, const char *text, size_t size, uint64_t *ret_id)
+{
+	struct generation g = { .who = "me", .text = (char *)text, .size = size };
+
+	return store_try(s, &g, ret_id);
+}
+
+static int end(struct store *s, uint64_t id, enum apply_outcome outcome, const char *error,
+	       uint32_t keep)
+{
+	struct store_ending e = { .outcome = outcome, .error = error, .keep = keep };
+
+	return store_end(s, id, &e);
+}
+
 static size_t aside_count(void)
 {
 	char pattern[96];
@@ -71,25 +86,25 @@ static void generations_are_kept(void **state)
 	struct generation g = { 0 };
 	uint64_t id = 0, bad = 0;
 
-	assert_int_equal(store_committed(s, &g), -ENOENT);
-	assert_int_equal(store_try(s, "one\0two", 7, "me", 0, &id), 0);
-	assert_int_equal(store_committed(s, &g), -ENOENT); /* trying is not committed */
-	assert_int_equal(store_end(s, id, APPLY_DONE, NULL, 50), 0);
-	assert_int_equal(store_try(s, "three", 5, "me", 0, &bad), 0);
-	assert_int_equal(store_end(s, bad, APPLY_REVERTED, "no", 50), 0);
+	assert_int_equal(store_committed(s, 0, &g), -ENOENT);
+	assert_int_equal(try(s, "one\0two", 7, &id), 0);
+	assert_int_equal(store_committed(s, 0, &g), -ENOENT); /* trying is not committed */
+	assert_int_equal(end(s, id, APPLY_DONE, NULL, 50), 0);
+	assert_int_equal(try(s, "three", 5, &bad), 0);
+	assert_int_equal(end(s, bad, APPLY_REVERTED, "no", 50), 0);
 	store_close(s);
 	s = open_ok("here");
-	assert_int_equal(store_committed(s, &g), 0);
+	assert_int_equal(store_committed(s, 0, &g), 0);
 	assert_int_equal(g.id, id);
 	assert_int_equal(g.size, 7);
 	assert_memory_equal(g.text, "one\0two", 7);
 	generation_clear(&g);
 	/* The committed one outlives any number of failures. */
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(store_try(s, "x", 1, "me", 0, &bad), 0);
-		assert_int_equal(store_end(s, bad, APPLY_REVERTED, NULL, 3), 0);
+		assert_int_equal(try(s, "x", 1, &bad), 0);
+		assert_int_equal(end(s, bad, APPLY_REVERTED, NULL, 3), 0);
 	}
-	assert_int_equal(store_committed(s, &g), 0);
+	assert_int_equal(store_committed(s, 0, &g), 0);
 	assert_int_equal(g.id, id);
 	generation_clear(&g);
 	store_close(s);
@@ -170,7 +185,7 @@ static void corrupt_file_is_moved_aside_once(void **state)
 	assert_int_equal(store_open(dir, "here", &s, words), 0);
 	assert_true(store_rebuilt(s));
 	assert_non_null(strstr(words, "corrupt"));
-	assert_int_equal(store_try(s, "x", 1, "me", 0, &id), 0);
+	assert_int_equal(try(s, "x", 1, &id), 0);
 	store_close(s);
 	assert_int_equal(aside_count(), 1);
 	s = open_ok("here");
@@ -188,8 +203,8 @@ static void damage_inside_is_found(void **state)
 	int fd;
 
 	memset(big, 'x', 200000);
-	assert_int_equal(store_try(s, big, 200000, "me", 0, &id), 0);
-	assert_int_equal(store_end(s, id, APPLY_DONE, NULL, 50), 0);
+	assert_int_equal(try(s, big, 200000, &id), 0);
+	assert_int_equal(end(s, id, APPLY_DONE, NULL, 50), 0);
 	store_close(s);
 	free(big);
 	snprintf(path, sizeof(path), "%s/swd.db", dir);
@@ -210,11 +225,11 @@ static void newer_schema_is_left_alone(void **state)
 	struct store *s = NULL;
 
 	store_close(open_ok("here"));
-	sql("PRAGMA user_version = 2");
+	sql("PRAGMA user_version = 3");
 	assert_int_equal(store_open(dir, "here", &s, words), -EPROTO);
 	assert_non_null(strstr(words, "newer"));
 	assert_int_equal(aside_count(), 0);
-	sql("PRAGMA user_version = 1");
+	sql("PRAGMA user_version = 2");
 	store_close(open_ok("here"));
 }
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Records of what is ours and can carry no mark, in the store: see store.h and owned.h.
+ */
+#include <errno.h>
+#include <sqlite3.h>
+
+#include "daemon/engine/owned.h"
+#include "daemon/engine/store.h"
+#include "daemon/engine/store_sql.h"
+
+static int each_owned(struct store *s, const char *sql, const struct object *const *list, size_t n)
+{
+	_cleanup_sql_ sqlite3_stmt *st = NULL;
+	char name[IFNAMSIZ], detail[OWNED_DETAIL];
+	int r = sql_prepare(s, sql, &st);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		owned_print(list[i], name, detail);
+		sqlite3_bind_text(st, 1, kind_ops((enum kind)list[i]->kind)->name, -1,
+				  SQLITE_STATIC);
+		sqlite3_bind_text(st, 2, name, -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, 3, detail, -1, SQLITE_STATIC);
+		r = sql_finish(st);
+		sqlite3_reset(st);
+	}
+	return r;
+}
+
+static int change_owned(struct store *s, const char *sql, const struct object *const *list,
+			size_t n)
+{
+	int r;
+
+	if (n == 0)
+		return 0;
+	r = sql_begin(s);
+	return r < 0 ? r : sql_end(s, each_owned(s, sql, list, n));
+}
+
+int store_own(struct store *s, const struct object *const *list, size_t n)
+{
+	return change_owned(s, "INSERT OR REPLACE INTO owned VALUES (?1, ?2, ?3)", list, n);
+}
+
+int store_disown(struct store *s, const struct object *const *list, size_t n)
+{
+	return change_owned(s, "DELETE FROM owned WHERE kind = ?1 AND name = ?2 AND detail = ?3",
+			    list, n);
+}
+
+static enum kind kind_named(const char *name)
+{
+	for (int k = 0; k < KIND_COUNT_; k++)
+		if (owned_kind((enum kind)k) && streq(kind_ops((enum kind)k)->name, name))
+			return (enum kind)k;
+	return KIND_COUNT_;
+}
+
+int store_owned(struct store *s, struct state *into)
+{
+	_cleanup_sql_ sqlite3_stmt *st = NULL;
+	int r = sql_prepare(s, "SELECT kind, name, detail FROM owned", &st), rc;
+
+	if (r < 0)
+		return r;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		_cleanup_object_ struct object *o = NULL;
+
+		r = owned_parse(kind_named((const char *)sqlite3_column_text(st, 0)),
+				(const char *)sqlite3_column_text(st, 1),
+				(const char *)sqlite3_column_text(st, 2), &o);
+		/* What can't be read is not ours any more: it stays where it is. */
+		if (r == -EINVAL)
+			continue;
+		if (r < 0)
+			return r;
+		r = state_put(into, o);
+		if (r < 0)
+			return r;
+		o = NULL;
+	}
+	return rc == SQLITE_DONE ? 0 : sql_errno(rc);
+}
