@@ -26,8 +26,9 @@ static const struct command table[] = {
 	{ "monitor", "", 0, 0, CMD_NOTHING, false, "events as they happen", cmd_monitor },
 	{ "call", "METHOD [JSON]", 1, 2, CMD_METHOD, false,
 	  "any method of the socket; --more for streams", cmd_call },
-	{ "help", "[COMMAND]", 0, 1, CMD_COMMAND, false, "this", cmd_help },
-	{ "version", "", 0, 0, CMD_NOTHING, false, "of sw-cli", cmd_version },
+	{ "help", "[COMMAND]", 0, 1, CMD_COMMAND, false, "this, or the help of a command",
+	  cmd_help },
+	{ "version", "", 0, 0, CMD_NOTHING, false, "the version of sw-cli", cmd_version },
 	{ "completion", "", 0, 0, CMD_NOTHING, true, "a completion script for bash",
 	  cmd_completion },
 };
@@ -104,6 +105,7 @@ int cmd_main(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct cli cli = { .socket = "/run/swd/swd.sock", .width = terminal_width() };
+	bool help = false;
 	int option, code;
 
 	signal(SIGPIPE, SIG_DFL);	/* sw-cli rules | head */
@@ -123,13 +125,17 @@ int cmd_main(int argc, char **argv)
 			cli.socket = optarg;
 			break;
 		case 'h':
-			return cmd_help(&cli, 0, NULL);
+			help = true;
+			break;
 		case 'V':
 			return cmd_version(&cli, 0, NULL);
 		default:
+			fputs("Try 'sw-cli help'.\n", stderr);
 			return CLI_USAGE;
 		}
 	}
+	if (help)
+		return cmd_help(&cli, MIN(argc - optind, 1), argv + optind);
 	if (optind == argc) {
 		help_usage(stderr);
 		return CLI_USAGE;

@@ -6,7 +6,7 @@
 
 void help_usage(FILE *to)
 {
-	fputs("usage: sw-cli [--json] [--socket PATH] COMMAND [ARGUMENT...]\n\n", to);
+	fputs("usage: sw-cli [OPTION...] COMMAND [ARGUMENT...]\n\n", to);
 	for (size_t i = 0; cmd_at(i); i++) {
 		const struct command *c = cmd_at(i);
 		char head[40];
@@ -16,8 +16,16 @@ void help_usage(FILE *to)
 		snprintf(head, sizeof(head), "%s %s", c->name, c->args);
 		fprintf(to, "  %-20s  %s\n", head, c->help);
 	}
-	fputs("\nFILE may be - for standard input. See sw-cli(8).\n", to);
-	fputs("Exit codes: 0 done, 1 refused or failed, 2 usage, 3 daemon not reachable,\n"
+	fputs("\n"
+	      "  -j, --json            results as JSON\n"
+	      "  -q, --quiet           plan and apply: nothing but the exit code\n"
+	      "      --more            call: take replies until the last\n"
+	      "  -s, --socket PATH     the daemon's socket (/run/swd/swd.sock)\n"
+	      "  -h, --help            this, or the help of a command\n"
+	      "  -V, --version         the version of sw-cli\n"
+	      "\n"
+	      "FILE may be - for standard input. See sw-cli(8), and swd.yaml(5) for the file.\n"
+	      "Exit codes: 0 done, 1 refused or failed, 2 usage, 3 daemon not reachable,\n"
 	      "10 (plan) there is something to do.\n",
 	      to);
 }
@@ -72,10 +80,10 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 {
 	printf("# bash completion for sw-cli; made by 'sw-cli completion'\n"
 	       "_sw_cli()\n{\n"
-	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} command= words= i\n"
+	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} command= words= i socket=()\n"
 	       "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	       "\t\tcase ${COMP_WORDS[i]} in\n"
-	       "\t\t-s|--socket) ((i++)) ;;\n"
+	       "\t\t-s|--socket) socket=(-s \"${COMP_WORDS[++i]}\") ;;\n"
 	       "\t\t-*) ;;\n"
 	       "\t\t*) command=${COMP_WORDS[i]}; break ;;\n"
 	       "\t\tesac\n\tdone\n"
@@ -88,7 +96,7 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	       "\t'')\n");
 	print_commands();
 	print_pattern(CMD_BLOCK);
-	printf("\t\twords=$(sw-cli blocks 2>/dev/null | awk 'NR > 1 {print $1}')\n"
+	printf("\t\twords=$(sw-cli \"${socket[@]}\" blocks 2>/dev/null | awk 'NR > 1 {print $1}')\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_FILE);
 	printf("\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\t\t;;\n");

@@ -231,7 +231,7 @@ void text_error(const char *error, const struct cJSON *parameters)
 		cli_complain("the daemon does not know that: %s%s", json_text(parameters, "method"),
 			     json_text(parameters, "interface"));
 	else if (streq(name, "InvalidParameter"))
-		cli_complain("wrong parameter '%s'", json_text(parameters, "parameter"));
+		cli_complain("wrong or missing parameter '%s'", json_text(parameters, "parameter"));
 	else if (streq(name, "ExpectedMore"))
 		cli_complain("the answer comes in pieces: use --more");
 	else if (streq(name, "Stopping"))
