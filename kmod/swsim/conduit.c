@@ -52,21 +52,9 @@ error:
 	return NETDEV_TX_OK;
 }
 
-static int swsim_conduit_init(struct net_device *dev)
-{
-	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
-	return dev->tstats ? 0 : -ENOMEM;
-}
-
-static void swsim_conduit_uninit(struct net_device *dev)
-{
-	free_percpu(dev->tstats);
-	dev->tstats = NULL;
-}
-
 static const struct net_device_ops swsim_conduit_ops = {
-	.ndo_init = swsim_conduit_init,
-	.ndo_uninit = swsim_conduit_uninit,
+	.ndo_init = swsim_tstats_init,
+	.ndo_uninit = swsim_tstats_uninit,
 	.ndo_start_xmit = swsim_conduit_xmit,
 	.ndo_get_stats64 = dev_get_tstats64,
 	.ndo_set_mac_address = eth_mac_addr,

@@ -231,22 +231,31 @@ static void swsim_egress(struct swsim_port *port, struct sk_buff *skb, int depth
 	}
 }
 
+/*
+ * A frame comes to a port; data at the MAC header. Counts it, and returns it in the form that is
+ * used here, or NULL when it was freed.
+ */
+static struct sk_buff *swsim_enter(struct swsim_port *port, struct sk_buff *skb,
+				   enum swsim_count what)
+{
+	struct net_device *dev = rcu_dereference(port->dev);
+	unsigned int len = skb->len;
+
+	if (!swsim_port_up(port, dev) || !pskb_may_pull(skb, ETH_HLEN)) {
+		swsim_lose(port, skb, len);
+		return NULL;
+	}
+	swsim_count(port, what, len);
+	return swsim_open(skb, dev);
+}
+
 /* A frame from the kernel; data at the MAC header. Owns it. */
 void swsim_cpu_tx(struct swsim_port *port, struct sk_buff *skb)
 {
-	unsigned int len = skb->len;
-	struct net_device *dev;
-
 	rcu_read_lock();
-	dev = rcu_dereference(port->dev);
-	if (!swsim_port_up(port, dev) || !pskb_may_pull(skb, ETH_HLEN)) {
-		swsim_lose(port, skb, len);
-	} else {
-		swsim_count(port, SWSIM_CPU_TX, len);
-		skb = swsim_open(skb, dev);
-		if (skb)
-			swsim_egress(port, skb, 0);
-	}
+	skb = swsim_enter(port, skb, SWSIM_CPU_TX);
+	if (skb)
+		swsim_egress(port, skb, 0);
 	rcu_read_unlock();
 }
 
@@ -277,18 +286,9 @@ static void swsim_ingress(struct swsim_port *port, struct sk_buff *skb)
 /* A frame from the wire; data at the MAC header. Owns it. */
 void swsim_rx(struct swsim_port *port, struct sk_buff *skb)
 {
-	unsigned int len = skb->len;
-	struct net_device *dev;
-
 	rcu_read_lock();
-	dev = rcu_dereference(port->dev);
-	if (!swsim_port_up(port, dev) || !pskb_may_pull(skb, ETH_HLEN)) {
-		swsim_lose(port, skb, len);
-	} else {
-		swsim_count(port, SWSIM_RX, len);
-		skb = swsim_open(skb, dev);
-		if (skb)
-			swsim_ingress(port, skb);
-	}
+	skb = swsim_enter(port, skb, SWSIM_RX);
+	if (skb)
+		swsim_ingress(port, skb);
 	rcu_read_unlock();
 }

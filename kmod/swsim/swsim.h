@@ -266,6 +266,8 @@ int swsim_wire_add(struct swsim_port *port);
 void swsim_wires_del(struct swsim_inst *inst);
 bool swsim_wire_up(const struct swsim_port *port);
 void swsim_wire_out(struct swsim_port *port, struct sk_buff *skb);
+int swsim_tstats_init(struct net_device *dev); /* ndo_init and ndo_uninit of what has dev->tstats */
+void swsim_tstats_uninit(struct net_device *dev);
 
 /* nic.c, dsa.c */
 int swsim_nics_add(unsigned int count);

@@ -45,21 +45,21 @@ static int swsim_wire_stop(struct net_device *dev)
 	return 0;
 }
 
-static int swsim_wire_init(struct net_device *dev)
+int swsim_tstats_init(struct net_device *dev)
 {
 	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
 	return dev->tstats ? 0 : -ENOMEM;
 }
 
-static void swsim_wire_uninit(struct net_device *dev)
+void swsim_tstats_uninit(struct net_device *dev)
 {
 	free_percpu(dev->tstats);
 	dev->tstats = NULL;
 }
 
 static const struct net_device_ops swsim_wire_ops = {
-	.ndo_init = swsim_wire_init,
-	.ndo_uninit = swsim_wire_uninit,
+	.ndo_init = swsim_tstats_init,
+	.ndo_uninit = swsim_tstats_uninit,
 	.ndo_open = swsim_wire_open,
 	.ndo_stop = swsim_wire_stop,
 	.ndo_start_xmit = swsim_wire_xmit,
