@@ -116,6 +116,82 @@ static void test_editor_schema_is_whole(void **state)
 	}
 }
 
+/* The text of the man page, as it is read: no escapes. */
+static char *man_page(void)
+{
+	_cleanup_free_ char *path = NULL;
+	char *page, *to;
+	size_t size;
+
+	assert_true(asprintf(&path, "%s/cli/swd.yaml.5", source_root) > 0);
+	assert_int_equal(config_read_file(path, &page, &size), 0);
+	to = page;
+	for (const char *from = page; *from; from++)
+		if (from[0] != '\\' || from[1] != '-')
+			*to++ = *from;
+	*to = '\0';
+	return page;
+}
+
+/* How many items of the page have that name, and whether one of them tells the default. */
+static size_t man_items(const char *page, const char *name, const char *def, bool *ret_told)
+{
+	char head[64], value[64];
+	size_t n = 0;
+
+	snprintf(head, sizeof(head), "\n.B %s\n", name);
+	snprintf(value, sizeof(value), " %s.", def ? def : "");
+	for (const char *at = page; (at = strstr(at, head)); at++, n++) {
+		const char *end = strstr(at, "\n.TP"), *told = strstr(at, value);
+
+		*ret_told |= def && told && (!end || told < end);
+	}
+	return n;
+}
+
+static void test_man_page(void **state)
+{
+	_cleanup_free_ char *page = man_page();
+	bool told = false;
+	const char *name;
+
+	for (size_t s = 0; s < ARRAY_SIZE(sections); s++)
+		for (uint32_t i = 0; i < sections[s]->count; i++) {
+			const struct key *key = &sections[s]->keys[i];
+			size_t wanted = 0;
+
+			/* What an action takes is told with the action. */
+			for (size_t t = 0; t < ARRAY_SIZE(sections) - 3; t++)
+				for (uint32_t k = 0; k < sections[t]->count; k++)
+					wanted += streq(sections[t]->keys[k].name, key->name);
+			told = !key->def;
+			if (man_items(page, key->name, key->def, &told) < wanted)
+				fail_msg("the man page lacks %s of %s", key->name,
+					 sections[s]->what);
+			if (!told && s < ARRAY_SIZE(sections) - 3)
+				fail_msg("the man page lacks the default of %s", key->name);
+		}
+	for (size_t i = 0; (name = field_name_at(i)); i++)
+		if (!man_items(page, name, NULL, &told))
+			fail_msg("the man page lacks %s", name);
+	for (size_t i = 0; (name = action_name_at(i)); i++)
+		if (!man_items(page, name, NULL, &told))
+			fail_msg("the man page lacks %s", name);
+}
+
+static void test_man_page_example(void **state)
+{
+	_cleanup_free_ char *page = man_page();
+	const char *text = strstr(page, ".EX\n") + 4, *end = strstr(text, ".EE\n");
+	struct diags *d = diags_new("swd.yaml.5");
+	struct config *c = NULL;
+
+	assert_int_equal(config_load(text, (size_t)(end - text), d, &c), 0);
+	assert_int_equal(diags_count(d), 0);
+	config_unref(c);
+	diags_free(d);
+}
+
 static const char *const fruit[] = { "apple", "pref", "src", "dst-mac", "offload" };
 
 static const char *fruit_at(size_t i, void *data)
@@ -163,6 +239,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_daemon_defaults),
 		cmocka_unit_test(test_editor_schema),
 		cmocka_unit_test(test_editor_schema_is_whole),
+		cmocka_unit_test(test_man_page),
+		cmocka_unit_test(test_man_page_example),
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_names),
 	};
