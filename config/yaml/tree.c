@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <yaml.h>
 
+#include "config/yaml/quick.h"
+
 #define MERGE_KEY "<<"
 
 struct level {
@@ -283,8 +285,8 @@ static int read_events(struct builder *b, yaml_parser_t *p, const char *text, si
 	}
 }
 
-int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
-	       const struct node **ret)
+int tree_parse_by_library(const char *text, size_t size, struct arena *a, struct diags *d,
+			  const struct node **ret)
 {
 	_cleanup_(parser_deletep) yaml_parser_t parser = { 0 };
 	struct builder b = { .arena = a, .diags = d };
@@ -322,6 +324,16 @@ int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
 	}
 	*ret = b.root;
 	return b.refused ? -EINVAL : 0;
+}
+
+int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
+	       const struct node **ret)
+{
+	int r = quick_parse(text, size, a, ret);
+
+	if (r != 0)
+		return MIN(r, 0);
+	return tree_parse_by_library(text, size, a, d, ret);
 }
 
 const struct node *node_get(const struct node *map, const char *key)

@@ -49,6 +49,10 @@ struct node {
 int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
 	       const struct node **ret);
 
+/* The same; tree_parse() does so only where quick.h can't. */
+int tree_parse_by_library(const char *text, size_t size, struct arena *a, struct diags *d,
+			  const struct node **ret);
+
 static inline struct origin node_origin(const struct node *n)
 {
 	return n ? (struct origin){ n->line, n->column } : (struct origin){ 0, 0 };
