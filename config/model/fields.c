@@ -293,18 +293,27 @@ static bool looks_at_nothing(const struct field_row *row, const uint8_t *mask)
 	return true;
 }
 
+/* The next row of that name from `f` on, or FIELD_COUNT_. */
+static size_t next_named(const char *name, size_t f)
+{
+	while (f < FIELD_COUNT_ && !(rows[f].name[0] == name[0] && streq(rows[f].name, name)))
+		f++;
+	return f;
+}
+
 int field_parse(const char *name, const char *text, struct match *m, const char **ret_expected)
 {
 	uint8_t value[16] = { 0 }, mask[16] = { 0 };
 	bool known = false, out_of_range = false;
+	size_t first = next_named(name, 0);
 
-	for (size_t f = 0; f < FIELD_COUNT_; f++)
-		if (streq(rows[f].name, name) && match_has(match_view(m), (enum field)f))
+	for (size_t f = first; f < FIELD_COUNT_; f = next_named(name, f + 1))
+		if (match_has(match_view(m), (enum field)f))
 			return -EEXIST;
-	for (size_t f = 0; f < FIELD_COUNT_; f++) {
+	for (size_t f = first; f < FIELD_COUNT_; f = next_named(name, f + 1)) {
 		int r;
 
-		if (rows[f].internal || !streq(rows[f].name, name))
+		if (rows[f].internal)
 			continue;
 		known = true;
 		if (ret_expected)

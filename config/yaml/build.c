@@ -115,34 +115,18 @@ static int build_rule(struct config *c, const struct draft_block *b, const struc
 	return add(c, o);
 }
 
-static int by_rule_name(const void *a, const void *b)
-{
-	const struct draft_rule *x = *(const struct draft_rule *const *)a;
-	const struct draft_rule *y = *(const struct draft_rule *const *)b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* In the order in which the state keeps them: then each is an append. */
 static int build_rules(struct config *c, const struct draft_block *b)
 {
-	_cleanup_free_ const struct draft_rule **sorted =
-		calloc(b->rules.count + 1, sizeof(*sorted));
-	const struct draft_rule *first = b->rules.at, *rule;
-	size_t n = 0;
+	const struct draft_rule *rule;
+	uint32_t position = 0;
+	int r = 0;
 
-	if (!sorted)
-		return -ENOMEM;
-	FOR_EACH_ITEM(rule, b->rules)
-		sorted[n++] = rule;
-	qsort(sorted, n, sizeof(*sorted), by_rule_name);
-	for (size_t i = 0; i < n; i++) {
-		int r = build_rule(c, b, sorted[i], (uint32_t)(sorted[i] - first));
-
+	FOR_EACH_ITEM(rule, b->rules) {
+		r = build_rule(c, b, rule, position++);
 		if (r < 0)
-			return r;
+			break;
 	}
-	return 0;
+	return r;
 }
 
 static int build_block(struct config *c, const struct draft_block *b)

@@ -77,8 +77,10 @@ static int collect_chains(const struct checker *c, const struct draft_block *b, 
 	g->chains = arena_alloc(c->arena, (b->rules.count + 1) * sizeof(*g->chains));
 	if (!g->chains)
 		return -ENOMEM;
+	/* Most rules are in their neighbour's chain. */
 	FOR_EACH_ITEM(r, b->rules)
-		g->chains[n++] = (struct chain){ .number = r->chain, .first = r };
+		if (n == 0 || g->chains[n - 1].number != r->chain)
+			g->chains[n++] = (struct chain){ .number = r->chain, .first = r };
 	qsort(g->chains, n, sizeof(*g->chains), by_number);
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || g->chains[i].number != g->chains[kept - 1].number)

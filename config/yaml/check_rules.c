@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "config/base/hash.h"
 #include "config/yaml/check.h"
 
 /* The rules of a block as pointers, to be sorted; the caller frees them. NULL: no memory. */
@@ -40,10 +41,30 @@ static int by_name(const void *a, const void *b)
 	return r ? r : CMP(x, y);
 }
 
+static uint64_t name_hash(const void *rules, size_t i)
+{
+	const char *name = ((const struct draft_rule *)rules)[i].name;
+
+	return hash_bytes(HASH_START, name ? name : "", name ? strlen(name) : 0);
+}
+
+static bool name_same(const void *rules, size_t a, size_t b)
+{
+	const struct draft_rule *x = (const struct draft_rule *)rules + a;
+	const struct draft_rule *y = (const struct draft_rule *)rules + b;
+
+	return x->name && y->name && streq(x->name, y->name);
+}
+
 static int check_rule_names(const struct checker *c, const struct draft_block *b)
 {
-	_cleanup_free_ const struct draft_rule **list = rule_list(b);
+	const struct hash_list all = { b->rules.at, b->rules.count, name_hash, name_same };
+	_cleanup_free_ const struct draft_rule **list = NULL;
+	int r = hash_any_twice(&all);
 
+	if (r <= 0)
+		return r;
+	list = rule_list(b);
 	if (!list)
 		return -ENOMEM;
 	qsort(list, b->rules.count, sizeof(*list), by_name);
@@ -113,12 +134,25 @@ static void check_pref(const struct checker *c, const struct draft_block *b,
 			rule->pref, rule->chain, between, low + between + 1);
 }
 
+static bool says_a_pref(const struct draft_block *b)
+{
+	const struct draft_rule *rule;
+
+	FOR_EACH_ITEM(rule, b->rules)
+		if (HAS(rule, RULE_PREF))
+			return true;
+	return false;
+}
+
 static int check_prefs(const struct checker *c, const struct draft_block *b)
 {
-	_cleanup_free_ const struct draft_rule **list = rule_list(b);
+	_cleanup_free_ const struct draft_rule **list = NULL;
 	const struct draft_rule *last = NULL;
 	uint32_t between = 0;
 
+	if (!says_a_pref(b))
+		return 0;
+	list = rule_list(b);
 	if (!list)
 		return -ENOMEM;
 	qsort(list, b->rules.count, sizeof(*list), by_chain);
@@ -165,17 +199,36 @@ static int by_match(const void *a, const void *b)
 	return r ? r : CMP(x->rule, y->rule);
 }
 
+static uint64_t twin_hash(const void *list, size_t i)
+{
+	const struct twin *t = (const struct twin *)list + i;
+	const struct draft_match *m = &t->rule->match;
+	uint32_t rest[] = { t->rule->chain, t->tagging, m->ethertype };
+
+	return hash_bytes(hash_bytes(HASH_START, rest, sizeof(rest)), draft_match_view(m).bytes,
+			  m->size);
+}
+
+static bool twin_same(const void *list, size_t a, size_t b)
+{
+	return compare_twins((const struct twin *)list + a, (const struct twin *)list + b) == 0;
+}
+
 static int check_equal_matches(const struct checker *c, const struct draft_block *b)
 {
 	_cleanup_free_ struct twin *list = calloc(b->rules.count + 1, sizeof(*list));
 	const struct draft_rule *rule;
 	size_t n = 0;
+	int r;
 
 	if (!list)
 		return -ENOMEM;
 	FOR_EACH_ITEM(rule, b->rules)
 		if (HAS(rule, RULE_MATCH))
 			list[n++] = (struct twin){ rule, draft_tagging(b, rule) };
+	r = hash_any_twice(&(struct hash_list){ list, n, twin_hash, twin_same });
+	if (r <= 0)
+		return r;
 	qsort(list, n, sizeof(*list), by_match);
 	for (size_t i = 1, first = 0; i < n; i++) {
 		const struct draft_rule *twin = list[first].rule;

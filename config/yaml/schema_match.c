@@ -81,8 +81,14 @@ static int read_field(struct reader *r, const struct node *key, const struct nod
 	struct diag *diag;
 	int err;
 
-	/* An empty text fits no field: so it is known, and what it expects. */
-	if (field_parse(key->text, "", &scratch, &expected) == -ENOENT) {
+	/* Where there is no text: an empty one fits no field, and tells what is expected. */
+	if (n->kind == NODE_SCALAR)
+		err = field_parse(key->text, n->text, m, &expected);
+	else
+		err = field_parse(key->text, "", &scratch, &expected);
+	if (err == 0 || err == -EEXIST) /* a duplicate key, and reported as such */
+		return 0;
+	if (err == -ENOENT) {
 		walk_unknown(r, key, "a match", name_at, NULL);
 		return -EINVAL;
 	}
@@ -92,9 +98,6 @@ static int read_field(struct reader *r, const struct node *key, const struct nod
 			diag_hint(diag, "write a rule for each value");
 		return -EINVAL;
 	}
-	err = field_parse(key->text, n->text, m, NULL);
-	if (err == 0 || err == -EEXIST) /* a duplicate key, and reported as such */
-		return 0;
 	diag = walk_expected(r, n, expected);
 	field_hint(diag, key->text, n->text);
 	return -EINVAL;
@@ -146,9 +149,9 @@ static int match_read(struct reader *r, const struct key *key, const struct node
 		if (node_is_refused_key(k))
 			continue;
 		before = walk_enter(r, k->text);
-		if (streq(k->text, "ethertype"))
+		if (k->text[0] == 'e' && streq(k->text, "ethertype"))
 			err = read_ethertype(r, k->next, m);
-		else if (streq(k->text, "tagging"))
+		else if (k->text[0] == 't' && streq(k->text, "tagging"))
 			err = read_tagging(r, k->next, m);
 		else
 			err = read_field(r, k, k->next, &fields);

@@ -74,19 +74,18 @@ static int uint_read(struct reader *r, const struct key *key, const struct node 
 	char what[80];
 	uint64_t v;
 
+	if (n->kind == NODE_SCALAR && n->plain && parse_u64(n->text, key->min, key->max, &v) == 0) {
+		*(uint32_t *)to = (uint32_t)v;
+		return 0;
+	}
 	if (key->min == key->max)
 		snprintf(what, sizeof(what), "%llu", (unsigned long long)key->min);
 	else
 		snprintf(what, sizeof(what), "a whole number from %llu to %llu",
 			 (unsigned long long)key->min, (unsigned long long)key->max);
-	if (!read_bare(r, n, what))
-		return -EINVAL;
-	if (parse_u64(n->text, key->min, key->max, &v) < 0) {
+	if (read_bare(r, n, what))
 		hint_number(walk_expected(r, n, what), n->text);
-		return -EINVAL;
-	}
-	*(uint32_t *)to = (uint32_t)v;
-	return 0;
+	return -EINVAL;
 }
 
 static void uint_print(struct printer *p, const struct key *key, const void *from)
@@ -120,6 +119,11 @@ static int word_read(struct reader *r, const struct key *key, const struct node 
 	struct diag *diag;
 	size_t used = 0;
 
+	for (size_t i = 0; n->kind == NODE_SCALAR && (one = word_at(i, (void *)key)); i++)
+		if (streq(n->text, one)) {
+			*(uint32_t *)to = (uint32_t)(key->min + i);
+			return 0;
+		}
 	for (size_t i = 0; (one = word_at(i, (void *)key)) && used < sizeof(what); i++)
 		used += (size_t)snprintf(what + used, sizeof(what) - used, "%s%s",
 					 !i			       ? ""
@@ -128,11 +132,6 @@ static int word_read(struct reader *r, const struct key *key, const struct node 
 					 one);
 	if (!walk_scalar(r, n, what))
 		return -EINVAL;
-	for (size_t i = 0; (one = word_at(i, (void *)key)); i++)
-		if (streq(n->text, one)) {
-			*(uint32_t *)to = (uint32_t)(key->min + i);
-			return 0;
-		}
 	diag = walk_expected(r, n, what);
 	near = hint_word(show(n->text, word), word_at, (void *)key);
 	if (diag && near && *n->text)

@@ -14,40 +14,52 @@
 /* Beyond so many errors only their number matters: no time is spent on hints. */
 #define HINTS_MAX 1000
 
-static size_t enter(struct reader *r, const char *before, const char *name, const char *after)
-{
-	size_t old = r->path_len, room = sizeof(r->path) - old;
-	int n = snprintf(r->path + old, room, "%s%s%s", before, name, after);
+#define PATH_TEXT 256
 
-	if (n > 0)
-		r->path_len += MIN((size_t)n, room - 1);
-	return old;
+static size_t enter(struct reader *r, struct walk_step step)
+{
+	if (r->depth < ARRAY_SIZE(r->path))
+		r->path[r->depth] = step;
+	return r->depth++;
 }
 
 size_t walk_enter(struct reader *r, const char *name)
 {
-	char word[SHOW_TEXT];
-
-	return enter(r, r->path_len ? "." : "", show(name, word), "");
+	return enter(r, (struct walk_step){ .name = name });
 }
 
 size_t walk_enter_index(struct reader *r, size_t i)
 {
-	char number[24];
-
-	snprintf(number, sizeof(number), "%zu", i);
-	return enter(r, "[", number, "]");
+	return enter(r, (struct walk_step){ .index = i });
 }
 
 void walk_leave(struct reader *r, size_t before)
 {
-	r->path_len = before;
-	r->path[before] = 0;
+	r->depth = before;
+}
+
+/* The path as a text, cut where it is too long; NULL if there is none. */
+static const char *path_text(const struct reader *r, char to[PATH_TEXT])
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < MIN(r->depth, ARRAY_SIZE(r->path)) && used < PATH_TEXT; i++) {
+		const struct walk_step *step = &r->path[i];
+		char word[SHOW_TEXT];
+
+		if (step->name)
+			used += (size_t)snprintf(to + used, PATH_TEXT - used, "%s%s", i ? "." : "",
+						 show(step->name, word));
+		else
+			used += (size_t)snprintf(to + used, PATH_TEXT - used, "[%zu]", step->index);
+	}
+	return used ? to : NULL;
 }
 
 struct diag *walk_error(struct reader *r, const struct node *n, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
+	char path[PATH_TEXT];
 	va_list args;
 	int len;
 
@@ -56,7 +68,7 @@ struct diag *walk_error(struct reader *r, const struct node *n, const char *fmt,
 	va_end(args);
 	if (len < 0)
 		text = NULL;
-	return diags_add(r->diags, DIAG_ERROR, node_origin(n), r->path_len ? r->path : NULL, "%s",
+	return diags_add(r->diags, DIAG_ERROR, node_origin(n), path_text(r, path), "%s",
 			 text ? text : "out of memory");
 }
 
@@ -97,7 +109,24 @@ static int by_text(const void *a, const void *b)
 	return x->line != y->line ? CMP(x->line, y->line) : CMP(x->column, y->column);
 }
 
-/* Sorted, because a map may have a hundred thousand keys. */
+#define FEW_KEYS 16 /* compared in pairs; a map may have a hundred thousand, and those are sorted \
+		     */
+
+static bool same_key(const struct node *a, const struct node *b)
+{
+	return a->kind == NODE_SCALAR && b->kind == NODE_SCALAR && a->count == b->count &&
+	       memcmp(a->text, b->text, a->count) == 0;
+}
+
+static bool all_differ(const struct node *map)
+{
+	for (const struct node *k = map->first; k && k->next; k = k->next->next)
+		for (const struct node *b = map->first; b != k; b = b->next->next)
+			if (same_key(b, k))
+				return false;
+	return true;
+}
+
 static int check_duplicate_keys(struct reader *r, const struct node *map)
 {
 	_cleanup_free_ const struct node **keys = NULL;
@@ -105,6 +134,8 @@ static int check_duplicate_keys(struct reader *r, const struct node *map)
 	size_t n = 0;
 	bool found = false;
 
+	if (map->count <= FEW_KEYS && all_differ(map))
+		return 0;
 	keys = calloc(map->count + 1, sizeof(*keys));
 	if (!keys)
 		return -ENOMEM;
@@ -185,7 +216,7 @@ static const char *section_key_name(size_t i, void *data)
 static const struct key *find_key(const struct section *s, const char *name, uint32_t *ret_i)
 {
 	for (uint32_t i = 0; i < s->count; i++)
-		if (streq(s->keys[i].name, name)) {
+		if (s->keys[i].name[0] == name[0] && streq(s->keys[i].name, name)) {
 			*ret_i = i;
 			return &s->keys[i];
 		}

@@ -8,16 +8,21 @@
 
 #include "config/yaml/schema.h"
 
-#define WALK_PATH 256
+/* One step of the path to a value: a name, or the place in a list. */
+struct walk_step {
+	const char *name; /* NULL: an index */
+	size_t index;
+};
 
 struct reader {
 	struct arena *arena;
 	struct diags *diags;
-	char path[WALK_PATH]; /* "blocks.edge.rules[3]"; cut when it is longer */
-	size_t path_len;
+	/* "blocks.edge.rules[3]", put together only when there is something to say. */
+	struct walk_step path[TREE_DEPTH_MAX];
+	size_t depth; /* steps below the last are not kept */
 };
 
-/* Goes down the path; returns what walk_leave() takes. */
+/* Goes down the path; returns what walk_leave() takes. The name must live until then. */
 size_t walk_enter(struct reader *r, const char *name);
 size_t walk_enter_index(struct reader *r, size_t i);
 void walk_leave(struct reader *r, size_t before);

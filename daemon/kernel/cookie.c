@@ -7,17 +7,6 @@
 
 static const uint8_t cookie_magic[4] = { 's', 'w', 'd', '1' };
 
-uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-	const uint8_t *b = bytes;
-
-	for (size_t i = 0; i < size; i++) {
-		hash ^= b[i];
-		hash *= 0x100000001b3ULL;
-	}
-	return hash;
-}
-
 static void put_be(uint8_t *to, uint64_t v, size_t size)
 {
 	for (size_t i = 0; i < size; i++)

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "config/base/hash.h"
 #include "config/model/object.h"
 
 #define COOKIE_SIZE 16
@@ -22,9 +23,5 @@ void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_S
 
 /* True if the magic is swd's and the instance that one. */
 bool cookie_is_ours(const uint8_t cookie[COOKIE_SIZE], uint32_t instance);
-
-/* FNV-1a, 64 bits; start with HASH_START. Also names what the codecs have no word for. */
-#define HASH_START 0xcbf29ce484222325ULL
-uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "daemon/kernel/cookie.h"
+#include "config/base/hash.h"
 
 #define PREFS 65536
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/base/hash.h"
+
+#include <errno.h>
+
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	const uint8_t *b = bytes;
+
+	for (size_t i = 0; i < size; i++) {
+		hash ^= b[i];
+		hash *= 0x100000001b3ULL;
+	}
+	return hash;
+}
+
+int hash_any_twice(const struct hash_list *l)
+{
+	_cleanup_free_ uint32_t *seen = NULL; /* open addressing: index + 1 */
+	size_t space = 16;
+
+	while (space < 2 * l->count)
+		space *= 2;
+	seen = calloc(space, sizeof(*seen));
+	if (!seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->count; i++) {
+		size_t at = l->hash(l->list, i) & (space - 1);
+
+		for (; seen[at]; at = (at + 1) & (space - 1))
+			if (l->same(l->list, seen[at] - 1, i))
+				return 1;
+		seen[at] = (uint32_t)i + 1;
+	}
+	return 0;
+}
