@@ -19,6 +19,7 @@ from benchkit.pktgen import Injector        # noqa: E402
 SIZES = (0, 1, 5, 10, 25, 50)
 RUN_NS = 250e6
 SOCKET = "/run/swd/swd.sock"
+LOG = "/run/swd.log"
 EXAMPLE = REPO / "config/examples/demo.yaml"
 
 
@@ -33,13 +34,13 @@ class Swd:
         self.cli = [build / "cli/sw-cli", "--socket", SOCKET]
         os.makedirs("/run/swd", exist_ok=True)
         os.makedirs("/run/swd-state", exist_ok=True)
-        self.log = open("/run/swd.log", "wb")
+        self.log = open(LOG, "wb")
         self.process = subprocess.Popen([build / "daemon/swd", "--config", config, "--socket", SOCKET,
                                          "--state", "/run/swd-state"], stderr=self.log)
         end = time.monotonic() + 30
         while self.call("status", quiet=True):
             if self.process.poll() is not None or time.monotonic() > end:
-                sys.exit("swd did not come up:\n" + Path("/run/swd.log").read_text())
+                sys.exit("swd did not come up:\n" + Path(LOG).read_text())
             time.sleep(0.05)
 
     def call(self, *words, quiet=False):
@@ -49,7 +50,7 @@ class Swd:
     def show(self, *words):
         print(f"\n$ sw-cli {' '.join(words)}", flush=True)
         if self.call(*words):
-            sys.exit(f"sw-cli {' '.join(words)} failed:\n" + Path("/run/swd.log").read_text())
+            sys.exit(f"sw-cli {' '.join(words)} failed:\n" + Path(LOG).read_text())
 
     def stop(self):
         self.process.terminate()
@@ -95,7 +96,7 @@ def rates(swd, args):
     for turn in range(args.runs + 1):
         for n in SIZES:
             if swd.call("apply", config(n, args.bypass), quiet=True):
-                sys.exit("sw-cli apply failed:\n" + Path("/run/swd.log").read_text())
+                sys.exit("sw-cli apply failed:\n" + Path(LOG).read_text())
             kpps, ns = injector.run(int(RUN_NS / samples[n][-1]) if samples[n] else 20000)
             samples[n].append(ns)
     # The first turn only found out how many frames a run needs.
@@ -119,7 +120,10 @@ def main():
         for words in (("status",), ("ports",), ("blocks",), ("rules", "stick"), ("bypass",)):
             swd.show(*words)
     if args.shell:
-        print("\nsw-cli and tc are yours; the socket is " + SOCKET + ". exit ends the guest.", flush=True)
+        print("\nsw-cli and tc are yours, on the hardware of swsim; swd's log is " + LOG + ". Break something:\n"
+              "  tc filter add block 10 pref 5 protocol ip flower dst_ip 10.99.99.99 skip_hw action drop\n"
+              "  sw-cli bypass stick; sw-cli status\n"
+              "man -l cli/sw-cli.8 and cli/swd.yaml.5 tell more. exit ends the guest.", flush=True)
         os.environ["PATH"] = f"{args.build / 'cli'}:{os.environ['PATH']}"
         os.execvp("bash", ["bash", "-i"])
     result = rates(swd, args)
