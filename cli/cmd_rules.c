@@ -18,22 +18,28 @@ struct rules {
 	struct out_lists json;
 };
 
-/* "dst 192.0.2.0/24 proto tcp: drop" */
+/* Adds "NAME VALUE" to a match in words, of which `at` bytes are there; returns how many then. */
+static size_t add_part(char *to, size_t size, size_t at, const char *name, const char *value)
+{
+	if (at >= size)
+		return at;
+	return at + (size_t)snprintf(to + at, size - at, "%s%s %s", at ? " " : "", name, value);
+}
+
+/* "dst 192.0.2.0/24 proto tcp: drop", of a rule or a filter */
 static void meaning(const struct cJSON *r, char *to, size_t size)
 {
-	const struct cJSON *match = json_first(json_get(r, "match"));
 	size_t at = 0;
 	int n;
 
-	if (!match) {
-		n = snprintf(to, size, "any");
-		at += (size_t)n;
-	}
-	for (const struct cJSON *m = match; m && at < size; m = json_next(m)) {
-		n = snprintf(to + at, size - at, "%s%s %s", at ? " " : "", json_name(m),
-			     json_string(m));
-		at += (size_t)n;
-	}
+	if (json_text(r, "ethertype")[0])
+		at = add_part(to, size, at, "ethertype", json_text(r, "ethertype"));
+	for (const struct cJSON *m = json_first(json_get(r, "match")); m; m = json_next(m))
+		at = add_part(to, size, at, json_name(m), json_string(m));
+	if (streq(json_text(r, "tagging"), "none"))
+		at = add_part(to, size, at, "tagging", "none");
+	if (!at)
+		at = (size_t)snprintf(to, size, "any");
 	for (const struct cJSON *a = json_first(json_get(r, "actions")); a && at < size;
 	     a = json_next(a)) {
 		n = snprintf(to + at, size - at, "%s%s",

@@ -115,6 +115,8 @@ static void write_sums(struct jsonw *w, const struct snapshot *s,
 static void write_rule(struct jsonw *w, const struct snapshot *s, const struct block *b,
 		       const struct rule *r, const struct filter *const *filters, size_t n)
 {
+	char ethertype[16];
+
 	jsonw_object(w);
 	jsonw_key_string(w, "name", r->name);
 	jsonw_key_string(w, "block", b->name);
@@ -127,6 +129,9 @@ static void write_rule(struct jsonw *w, const struct snapshot *s, const struct b
 			 offload_name(r->offload == OFFLOAD_UNSET ? b->offload : r->offload));
 	jsonw_key_string(w, "tagging",
 			 tagging_name(r->tagging == TAGGING_UNSET ? b->tagging : r->tagging));
+	if (r->ethertype)
+		ethertype_print(r->ethertype, ethertype);
+	jsonw_key_string(w, "ethertype", r->ethertype ? ethertype : NULL);
 	jsonw_key_string(w, "state", rule_state_name(rule_state(s, filters, n)));
 	jsonw_key(w, "match");
 	match_json(rule_match(r), w);

@@ -100,6 +100,7 @@ static void put_rule(struct snapshot *s, size_t position, const char *name, cons
 	assert_non_null(f);
 	r->block = 10;
 	r->position = (uint32_t)position;
+	r->ethertype = streq(name, "no-tests") ? 0x0800 : 0;
 	COPY_NAME(r->name, name);
 	r->obj.origin.line = 20 + (uint32_t)position;
 	f->block = 10;

@@ -158,6 +158,8 @@ static void test_rules(void **state)
 	is_text(rule, "place", "swd.yaml:20");
 	is_text(rule, "state", "in hardware");
 	is_text(at(rule, "match"), "dst", "192.0.2.0/24");
+	assert_true(cJSON_IsNull(at(rule, "ethertype")));
+	is_text(named(rules, "name", "no-tests"), "ethertype", "ip");
 	is_text(at(rule, "actions")->child, "text", "drop");
 	filter = at(rule, "filters")->child;
 	is_number(filter, "pref", 10);
