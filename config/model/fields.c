@@ -17,7 +17,7 @@
 #define KEY(attr) TCA_FLOWER_KEY_##attr
 #define KEY_AND_MASK(a) .attr = KEY(a), .mask_attr = KEY(a##_MASK), .masked = true
 
-static const struct field_row rows[FIELD_COUNT_] = {
+const struct field_row field_rows[FIELD_COUNT_] = {
 	[FIELD_DST_MAC] = { "dst-mac", FIELD_TYPE_MAC, 6, CARRIES_ANYTHING, KEY_AND_MASK(ETH_DST),
 			    .expected = "a MAC address, or one with /mask" },
 	[FIELD_SRC_MAC] = { "src-mac", FIELD_TYPE_MAC, 6, CARRIES_ANYTHING, KEY_AND_MASK(ETH_SRC),
@@ -96,20 +96,15 @@ static const struct field_row rows[FIELD_COUNT_] = {
 				   .expected = "a MAC address, or one with /mask" },
 };
 
-const struct field_row *field_row(enum field f)
-{
-	return &rows[f];
-}
-
 const char *field_name_at(size_t i)
 {
 	for (size_t f = 0; f < FIELD_COUNT_; f++) {
-		bool seen = rows[f].internal;
+		bool seen = field_rows[f].internal;
 
 		for (size_t before = 0; before < f && !seen; before++)
-			seen = streq(rows[before].name, rows[f].name);
+			seen = streq(field_rows[before].name, field_rows[f].name);
 		if (!seen && i-- == 0)
-			return rows[f].name;
+			return field_rows[f].name;
 	}
 	return NULL;
 }
@@ -296,7 +291,8 @@ static bool looks_at_nothing(const struct field_row *row, const uint8_t *mask)
 /* The next row of that name from `f` on, or FIELD_COUNT_. */
 static size_t next_named(const char *name, size_t f)
 {
-	while (f < FIELD_COUNT_ && !(rows[f].name[0] == name[0] && streq(rows[f].name, name)))
+	while (f < FIELD_COUNT_ &&
+	       !(field_rows[f].name[0] == name[0] && streq(field_rows[f].name, name)))
 		f++;
 	return f;
 }
@@ -313,14 +309,14 @@ int field_parse(const char *name, const char *text, struct match *m, const char 
 	for (size_t f = first; f < FIELD_COUNT_; f = next_named(name, f + 1)) {
 		int r;
 
-		if (rows[f].internal)
+		if (field_rows[f].internal)
 			continue;
 		known = true;
 		if (ret_expected)
-			*ret_expected = rows[f].expected;
-		r = parse_row(&rows[f], text, value, mask);
+			*ret_expected = field_rows[f].expected;
+		r = parse_row(&field_rows[f], text, value, mask);
 		/* A prefix of length 0 says the family and nothing else: compile needs it said. */
-		if (r == 0 && looks_at_nothing(&rows[f], mask))
+		if (r == 0 && looks_at_nothing(&field_rows[f], mask))
 			r = -ERANGE;
 		if (r == 0) {
 			match_set(m, (enum field)f, value, mask);
@@ -407,7 +403,7 @@ static void print_flags(const struct field_row *row, const uint8_t *value, const
 
 void field_print(enum field f, const uint8_t *value, const uint8_t *mask, char to[FIELD_TEXT])
 {
-	const struct field_row *row = &rows[f];
+	const struct field_row *row = &field_rows[f];
 
 	switch (row->type) {
 	case FIELD_TYPE_UINT:

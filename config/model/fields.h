@@ -81,7 +81,11 @@ struct field_row {
 };
 
 /* The row of f, never NULL. */
-const struct field_row *field_row(enum field f);
+extern const struct field_row field_rows[FIELD_COUNT_];
+static inline const struct field_row *field_row(enum field f)
+{
+	return &field_rows[f];
+}
 /* The field names people may write, each once, in table order; NULL behind the last. */
 const char *field_name_at(size_t i);
 

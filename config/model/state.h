@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * state: an ordered set that owns its objects; wanted and found are states of the same type. Each
- * kind is a sorted array of references, so that walking two states side by side is a merge, and a
- * copy costs a reference per object. A state belongs to one thread; a copy may be given to another.
+ * kind is a sorted list of references, so that walking two states side by side is a merge, and a
+ * copy shares what neither changes. A state belongs to one thread; a copy may be given to another.
  */
 #ifndef SWD_MODEL_STATE_H
 #define SWD_MODEL_STATE_H
@@ -25,8 +25,11 @@ struct state *state_copy(const struct state *s);
  */
 int state_add(struct state *s, void *object, const struct object **ret_old);
 int state_put(struct state *s, void *object);
-/* True if it was there. key: an object of the same kind with the key's members filled. */
-bool state_remove(struct state *s, const void *key);
+/*
+ * 1 if it was there, 0 if not, or -ENOMEM: a copy may share the place. key: an object of the same
+ * kind with the key's members filled.
+ */
+int state_remove(struct state *s, const void *key);
 void state_clear_kind(struct state *s, enum kind kind);
 
 /* The object with that key, not referenced, or NULL. */

@@ -57,7 +57,8 @@ void observe_drop(struct engine_owner *o, const struct object *key)
 {
 	if (wanted_of(o, key))
 		unsettled(o);
-	state_remove(o->found, key);
+	if (state_remove(o->found, key) < 0)
+		observe_stale_all(o);
 }
 
 void observe_put(struct engine_owner *o, const struct object *object)

@@ -93,10 +93,67 @@ static void test_copies_share_objects(void **state)
 	assert_int_equal(state_add(s, f, NULL), 0);
 	copy = state_copy(s);
 	assert_ptr_equal(state_at(copy, KIND_FILTER, 0), f);
+	assert_int_equal(f->obj.refs, 1); /* the place is shared, until one of them changes it */
+	assert_int_equal(state_add(copy, make_filter(1, 2, 1), NULL), 0);
 	assert_int_equal(f->obj.refs, 2);
 	state_free(s);
 	assert_int_equal(f->obj.refs, 1);
-	assert_int_equal(state_count(copy, KIND_FILTER), 1);
+	assert_int_equal(state_count(copy, KIND_FILTER), 2);
+}
+
+/* What a copy holds is what the state held then, whatever happens to either of them. */
+static void test_copies_stay_as_they_were(void **state)
+{
+	enum {
+		KEYS = 3000,
+		COPIES = 8
+	};
+	_cleanup_(state_freep) struct state *s = state_new();
+	struct state *copies[COPIES] = { NULL };
+	static bool there[KEYS], then[COPIES][KEYS];
+	unsigned int seed = 7;
+
+	for (size_t i = 0; i < 40000; i++) {
+		uint16_t pref;
+		struct filter *f;
+
+		if (i % 5000 == 4999) {
+			copies[i / 5000] = state_copy(s);
+			memcpy(then[i / 5000], there, sizeof(there));
+		}
+		seed = seed * 1103515245u + 12345u;
+		pref = (uint16_t)((seed >> 8) % KEYS);
+		f = make_filter(7, pref, 1);
+		if (there[pref] && seed >> 31) {
+			assert_int_equal(state_remove(s, f), 1);
+			object_unref(f);
+			there[pref] = false;
+		} else {
+			assert_int_equal(state_put(s, f), 0);
+			there[pref] = true;
+		}
+	}
+	state_clear_kind(s, KIND_FILTER);
+	for (size_t c = 0; c < COPIES; c++) {
+		size_t at = 0;
+
+		for (size_t pref = 0; pref < KEYS; pref++) {
+			struct filter key = { .obj.kind = KIND_FILTER,
+					      .block = 7,
+					      .protocol = 0x0800,
+					      .pref = (uint16_t)pref,
+					      .handle = 1 };
+
+			assert_true((state_find(copies[c], &key) != NULL) == then[c][pref]);
+			if (then[c][pref])
+				assert_int_equal(((const struct filter *)state_at(
+							  copies[c], KIND_FILTER, at++))
+							 ->pref,
+						 pref);
+		}
+		assert_int_equal(state_count(copies[c], KIND_FILTER), at);
+		state_free(copies[c]);
+	}
 }
 
 static void test_filters_of_a_block(void **state)
@@ -186,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_every_kind_has_its_row),
 		cmocka_unit_test(test_state_is_an_ordered_set),
 		cmocka_unit_test(test_copies_share_objects),
+		cmocka_unit_test(test_copies_stay_as_they_were),
 		cmocka_unit_test(test_filters_of_a_block),
 		cmocka_unit_test(test_filter_key_is_not_its_content),
 		cmocka_unit_test(test_presence_is_not_value),
