@@ -10,6 +10,7 @@
 #include "config/base/log.h"
 #include "config/base/units.h"
 #include "daemon/engine/apply.h"
+#include "daemon/engine/before.h"
 #include "daemon/engine/trial.h"
 
 /* A sleeping machine, and a wall clock that is set, wake nobody: so we look. */
@@ -176,7 +177,9 @@ static int bring_back(struct engine_owner *o, const struct generation *g, struct
 
 	if (r < 0)
 		return r;
+	before_plan(o, t->candidate.config, &t->plan);
 	r = apply_run(o, &t->plan, APPLY_EACH, t->diags, &apply);
+	before_forget(o);
 	trial_adopt(o, t, g->id);
 	return r == -EIO ? 0 : r;
 }
@@ -274,6 +277,7 @@ void confirm_job(struct engine_owner *o, struct job *job)
 		return;
 	}
 	o->deadline = (struct deadline){ 0 };
+	state_free(take(o->before));
 	confirm_settle(o);
 	owner_event(o, ENGINE_EVENT_CONFIRMED, job->who, "generation %llu", ID(o->generation));
 	log_notice("generation %llu is confirmed by %s", ID(o->generation), job->who);
@@ -294,6 +298,7 @@ void confirm_forget(struct engine_owner *o)
 	if (!confirm_is_armed(o))
 		return;
 	confirm_record_back(o, o->deadline.generation, "taken back by a teardown");
+	before_forget(o);
 	o->deadline = (struct deadline){ 0 };
 	confirm_settle(o);
 }

@@ -80,17 +80,24 @@ static struct port *port_of_vlan(const struct vlan *v)
 	return p;
 }
 
+int diff_found_port(const struct state *found, const char *name, struct port **ret)
+{
+	const struct port *p = state_port(found, name);
+	const struct vlan *v = state_vlan(found, name);
+
+	*ret = p ? object_ref(p) : v ? port_of_vlan(v) : NULL;
+	return *ret || (!p && !v) ? 0 : -ENOMEM;
+}
+
 static int diff_port(struct diff_walk *w, const struct port *wanted)
 {
-	const struct port *p = state_port(w->in->found, wanted->name);
-	const struct vlan *v = state_vlan(w->in->found, wanted->name);
 	_cleanup_object_ struct port *found = NULL;
+	int r = diff_found_port(w->in->found, wanted->name, &found);
 
-	if (!p && !v)
-		return plan_wait(w->plan, wanted->name, &wanted->obj);
-	found = p ? object_ref(p) : port_of_vlan(v);
+	if (r < 0)
+		return r;
 	if (!found)
-		return -ENOMEM;
+		return plan_wait(w->plan, wanted->name, &wanted->obj);
 	if (kind_ops(KIND_PORT)->satisfied(&wanted->obj, &found->obj))
 		return 0;
 	return plan_add(w->plan, KERNEL_CHANGE, STEP_DIFFERENT, &wanted->obj, &found->obj);

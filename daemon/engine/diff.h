@@ -24,6 +24,10 @@ struct diff_input {
  */
 int diff(const struct diff_input *in, struct plan *ret);
 
+/* The device as a port, also if it is found as a VLAN: a new reference, NULL if it is not there. 0
+ * or -ENOMEM. */
+int diff_found_port(const struct state *found, const char *name, struct port **ret);
+
 /* What diff.c knows after links and qdiscs, for diff_filters.c. */
 struct diff_walk {
 	const struct diff_input *in;

@@ -137,6 +137,7 @@ void owner_free(struct engine_owner *o)
 	state_free(o->found);
 	state_free(o->ask);
 	state_free(o->owned);
+	state_free(o->before);
 	bypass_free(o->bypass);
 	generation_clear(&o->back);
 	store_close(o->store);

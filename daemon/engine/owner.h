@@ -51,6 +51,7 @@ struct engine_owner {
 	/* Only confirm writes these. */
 	struct deadline deadline; /* .generation 0: that in force needs no confirmation */
 	struct generation back;	  /* what comes back at the deadline */
+	struct state *before;	  /* see before.h; NULL: no records */
 	enum apply_outcome last_outcome;
 	uint64_t last_apply_ns;
 	char last_error[512];

@@ -85,6 +85,8 @@ const char *step_reason_name(enum step_reason r)
 		return "heal";
 	case STEP_TAKEOVER:
 		return "takeover";
+	case STEP_BEFORE:
+		return "before";
 	}
 	return "?";
 }

@@ -16,6 +16,7 @@ enum step_reason {
 	STEP_EVICT,	/* foreign, and the file says evict */
 	STEP_HEAL,	/* moved to a new pref so that the kernel forgets its mark */
 	STEP_TAKEOVER,	/* a foreign qdisc in the place of ours, and the file allows it */
+	STEP_BEFORE,	/* as it was before a generation that was taken back */
 };
 
 struct step {

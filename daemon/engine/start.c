@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #include "config/base/log.h"
+#include "daemon/engine/apply.h"
+#include "daemon/engine/before.h"
 #include "daemon/engine/confirm.h"
 #include "daemon/engine/repair.h"
 #include "daemon/engine/trial.h"
@@ -33,11 +35,26 @@ static int committed(struct engine_owner *o, struct generation *ret)
 	return r;
 }
 
+/* What one on trial changes now that it did not have to change before swd ended: after a reboot. */
+static void note_before(struct engine_owner *o, const struct trial *t, uint64_t generation)
+{
+	_cleanup_(state_freep) struct state *more = NULL;
+	int r = before_collect(o, &t->plan, &more);
+
+	if (r == 0)
+		r = before_keep(o, more);
+	pulse_wait(o->pulse);
+	if (r == 0)
+		r = store_note_before(o->store, generation, more);
+	pulse_go(o->pulse);
+	owner_store_result(o, "what a trial changes can't be recorded", r);
+}
+
 /*
  * The generation that was in force: what it says is wanted, and brought about step by step; a step
  * that is refused now stops no other, since half of a box's rules are better than none.
  */
-static int restore(struct engine_owner *o, const struct generation *g)
+static int restore(struct engine_owner *o, const struct generation *g, bool on_trial)
 {
 	_cleanup_(diags_freep) struct diags *d = diags_new("last generation");
 	_cleanup_(trial_clear) struct trial t = {
@@ -52,6 +69,8 @@ static int restore(struct engine_owner *o, const struct generation *g)
 		trial_log(d);
 		return r;
 	}
+	if (on_trial)
+		note_before(o, &t, g->id);
 	trial_adopt(o, &t, g->id);
 	repair_run(o);
 	return 0;
@@ -67,12 +86,17 @@ static int check_shunned(struct engine_owner *o, const struct trial *t)
 	pulse_wait(o->pulse);
 	r = o->store ? store_shuns(o->store, t->text, t->size, &g) : -ENOENT;
 	pulse_go(o->pulse);
+	if (r == -ENOENT)
+		return 0;
 	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	diags_add(t->diags, DIAG_ERROR, nowhere, NULL,
-		  "it is generation %llu, which was %s; 'sw-cli apply' takes it all the same",
-		  (unsigned long long)g.id, confirm_word(&g));
-	return -ESTALE;
+		diags_add(t->diags, DIAG_ERROR, nowhere, NULL, "the store can't be read: %s",
+			  strerror(-r));
+	else
+		diags_add(
+			t->diags, DIAG_ERROR, nowhere, NULL,
+			"it is generation %llu, which was %s; 'sw-cli apply' takes it all the same",
+			(unsigned long long)g.id, confirm_word(&g));
+	return r < 0 ? r : -ESTALE;
 }
 
 static bool is_text_of(const struct trial *t, const struct generation *g)
@@ -125,14 +149,14 @@ static bool resume(struct engine_owner *o, struct generation *g)
 		return false;
 	clock_now(&now);
 	if (deadline_left(&d, &now) > 0) {
-		if (restore(o, &armed) == 0) {
+		if (restore(o, &armed, true) == 0) {
 			confirm_resume(o, &d, g);
 			return true;
 		}
 		snprintf(words, sizeof(words), "not fit to wait on");
 	}
 	confirm_record_back(o, d.generation, words);
-	if (restore(o, g) < 0)
+	if (restore(o, g, false) < 0)
 		return false;
 	o->last_outcome = APPLY_REVERTED;
 	o->last_apply_ns = now.wall_ns;
@@ -140,29 +164,42 @@ static bool resume(struct engine_owner *o, struct generation *g)
 	return true;
 }
 
-/* The outcome of what was being tried when swd ended. */
-static void interrupted(struct engine_owner *o)
+/* What was being tried when swd ended has an outcome now; and what a trial changed is read. */
+static void read_trials(struct engine_owner *o)
 {
 	int r;
 
+	o->before = state_new();
 	pulse_wait(o->pulse);
 	r = o->store ? store_interrupted(o->store) : 0;
+	if (r == 0 && o->store)
+		r = o->before ? store_before(o->store, o->before) : -ENOMEM;
 	pulse_go(o->pulse);
 	if (r < 0)
-		owner_store_result(o, "how an apply ended can't be recorded", r);
+		owner_store_result(o, "what was on trial can't be settled", r);
 }
 
-void commit_start(struct engine_owner *o)
+/* What is on trial no more leaves nothing behind. */
+static void put_back(struct engine_owner *o)
+{
+	_cleanup_(diags_freep) struct diags *d = diags_new("a trial");
+	_cleanup_(plan_clear) struct plan plan = { 0 };
+	_cleanup_(apply_clear) struct apply apply = { 0 };
+
+	if (confirm_is_armed(o) || !o->before || state_count(o->before, KIND_PORT) == 0)
+		return;
+	if (d && before_plan(o, o->config, &plan) == 0)
+		apply_run(o, &plan, APPLY_EACH, d, &apply);
+	trial_log(d);
+	before_forget(o);
+}
+
+/* The file, or what was committed last, or nothing. */
+static void start_untried(struct engine_owner *o, const struct generation *g)
 {
 	_cleanup_(diags_freep) struct diags *d = diags_new(file_name(o));
-	_cleanup_(generation_clear) struct generation g = { 0 };
-	bool have = committed(o, &g) == 0;
-	int r;
+	int r = d ? try_file(o, g, d) : -ENOMEM;
 
-	interrupted(o);
-	if (have && resume(o, &g))
-		return;
-	r = d ? try_file(o, &g, d) : -ENOMEM;
 	if (d)
 		diags_sort(d);
 	trial_log(d);
@@ -172,7 +209,7 @@ void commit_start(struct engine_owner *o)
 		log_notice("start: generation %llu is in force", (unsigned long long)o->generation);
 		return;
 	}
-	if (have && restore(o, &g) == 0) {
+	if (g->id && restore(o, g, false) == 0) {
 		alert_set(&o->alerts, "config", "file",
 			  "%s is not in force; generation %llu is: %s", o->config_path,
 			  (unsigned long long)o->generation, o->last_error);
@@ -183,4 +220,15 @@ void commit_start(struct engine_owner *o)
 	alert_set(&o->alerts, "config", "file", "%s is not in force, and nothing else is: %s",
 		  o->config_path, o->last_error);
 	log_error("start: nothing is in force");
+}
+
+void commit_start(struct engine_owner *o)
+{
+	_cleanup_(generation_clear) struct generation g = { 0 };
+	bool have = committed(o, &g) == 0;
+
+	read_trials(o);
+	if (!have || !resume(o, &g))
+		start_untried(o, &g);
+	put_back(o);
 }

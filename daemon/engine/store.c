@@ -62,6 +62,12 @@ static const char *const versions[] = {
 	" boot TEXT NOT NULL,"
 	" boot_ns INTEGER NOT NULL,"
 	" wall_ns INTEGER NOT NULL);"
+	"CREATE TABLE before (" /* the trial */
+	" generation INTEGER NOT NULL,"
+	" name TEXT NOT NULL,"
+	" what INTEGER NOT NULL,"
+	" value INTEGER NOT NULL,"
+	" PRIMARY KEY (name, what));"
 	"INSERT INTO generation (id, at_ns, who, uid, outcome, error, size)"
 	" SELECT id, at_ns, who, uid, outcome, error, length(text) FROM generation_1;"
 	"INSERT INTO file SELECT id, text FROM generation_1;"
@@ -130,7 +136,7 @@ static int settle_place(struct store *s, const char *place)
 	r = sql_begin(s);
 	if (r < 0)
 		return r;
-	r = sql_run(s, "DELETE FROM owned");
+	r = sql_run(s, "DELETE FROM owned; DELETE FROM before;");
 	if (r == 0)
 		r = put_place(s, place);
 	return sql_end(s, r);

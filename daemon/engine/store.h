@@ -19,9 +19,10 @@ struct store;
 
 /*
  * Opens or makes the store in `dir`. `place` names this boot and network namespace: records of
- * ownership of another place are dropped, since the kernel has forgotten those objects. words gets
- * what an operator should know ("" if nothing), also after success. 0 or -errno: -EPROTO for a
- * newer schema, -EROFS, -ENOSPC, -EACCES, -EUCLEAN (corrupt and can't be moved), -EBUSY, -EIO.
+ * ownership and of what a trial changed are dropped in another place, since the kernel has
+ * forgotten those objects. words gets what an operator should know ("" if nothing), also after
+ * success. 0 or -errno: -EPROTO for a newer schema, -EROFS, -ENOSPC, -EACCES, -EUCLEAN (corrupt and
+ * can't be moved), -EBUSY, -EIO.
  */
 int store_open(const char *dir, const char *place, struct store **ret, char words[STORE_WORDS]);
 void store_close(struct store *s);

@@ -43,7 +43,8 @@ static int insert_file(struct store *s, uint64_t id, const struct generation *g)
 	return sql_finish(st);
 }
 
-int store_try(struct store *s, const struct generation *g, uint64_t *ret_id)
+int store_try(struct store *s, const struct generation *g, const struct state *before,
+	      uint64_t *ret_id)
 {
 	uint64_t id = 0;
 	int r = sql_begin(s);
@@ -55,6 +56,8 @@ int store_try(struct store *s, const struct generation *g, uint64_t *ret_id)
 		id = (uint64_t)sqlite3_last_insert_rowid(s->db);
 		r = insert_file(s, id, g);
 	}
+	if (r == 0)
+		r = store_note_before(s, id, before);
 	r = sql_end(s, r);
 	if (r == 0)
 		*ret_id = id;
@@ -146,7 +149,7 @@ static int commit(struct store *s, uint64_t id)
 	if (r == 0)
 		r = judge_texts(s, id);
 	if (r == 0)
-		r = sql_run(s, "DELETE FROM deadline");
+		r = sql_run(s, "DELETE FROM deadline; DELETE FROM before;");
 	return r;
 }
 
@@ -184,6 +187,8 @@ int store_end(struct store *s, uint64_t id, const struct store_ending *e)
 			r = put_deadline(s, e->deadline);
 	} else if (r == 0 && e->outcome == APPLY_DONE) {
 		r = commit(s, id);
+	} else if (r == 0) {
+		r = sql_run_id(s, "DELETE FROM before WHERE generation = ?1", id);
 	}
 	if (r == 0)
 		r = prune(s, e->keep);

@@ -44,9 +44,13 @@ struct generation {
 };
 void generation_clear(struct generation *g);
 
-/* Notes that a text is being tried; nothing may be changed before this has succeeded. Reads text,
- * size, who, uid, why, reverts and confirm_ms. */
-int store_try(struct store *s, const struct generation *g, uint64_t *ret_id);
+/*
+ * Notes that a text is being tried; nothing may be changed before this has succeeded. Reads text,
+ * size, who, uid, why, reverts and confirm_ms. before (may be NULL): what it will change, see
+ * before.h.
+ */
+int store_try(struct store *s, const struct generation *g, const struct state *before,
+	      uint64_t *ret_id);
 
 /* How a trial ended. */
 struct store_ending {
@@ -68,6 +72,14 @@ int store_confirm(struct store *s, uint64_t id, uint32_t keep);
 int store_unconfirmed(struct store *s, uint64_t id, const char *words);
 /* At start: what was being tried is not any more. */
 int store_interrupted(struct store *s);
+
+/*
+ * Records of before.h, in the transaction that is open, if one is. They go when the trial that made
+ * them fails or is confirmed, and when they are forgotten.
+ */
+int store_note_before(struct store *s, uint64_t generation, const struct state *ports);
+int store_before(struct store *s, struct state *into);
+int store_forget_before(struct store *s);
 
 int store_generation(struct store *s, uint64_t id, struct generation *ret);
 /* The newest committed one below `below` (0: of all). */

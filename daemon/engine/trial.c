@@ -10,6 +10,7 @@
 #include "config/base/log.h"
 #include "config/yaml/load.h"
 #include "daemon/engine/apply.h"
+#include "daemon/engine/before.h"
 #include "daemon/engine/confirm.h"
 #include "daemon/engine/observe.h"
 #include "daemon/engine/repair.h"
@@ -137,7 +138,8 @@ int trial_end(struct engine_owner *o, struct trial *t, enum apply_outcome outcom
 	return result;
 }
 
-static int store_trying(struct engine_owner *o, struct trial *t, uint64_t *ret_id)
+static int store_trying(struct engine_owner *o, struct trial *t, const struct state *before,
+			uint64_t *ret_id)
 {
 	struct generation g = {
 		.uid = t->uid,
@@ -151,7 +153,7 @@ static int store_trying(struct engine_owner *o, struct trial *t, uint64_t *ret_i
 	snprintf(g.who, sizeof(g.who), "%s", t->who);
 	snprintf(g.why, sizeof(g.why), "%s", t->why ? t->why : "");
 	pulse_wait(o->pulse);
-	r = o->store ? store_try(o->store, &g, ret_id) : -ENODEV;
+	r = o->store ? store_try(o->store, &g, before, ret_id) : -ENODEV;
 	pulse_go(o->pulse);
 	owner_store_result(o, "an apply can't be recorded, so it is refused", r);
 	if (r < 0)
@@ -227,7 +229,7 @@ static enum apply_outcome change_kernel(struct engine_owner *o, struct trial *t,
 
 /* The kernel holds it, or what it held: the store and everyone who asks learn of it. */
 static void conclude(struct engine_owner *o, struct trial *t, uint64_t id,
-		     enum apply_outcome outcome)
+		     enum apply_outcome outcome, const struct state *before)
 {
 	struct deadline deadline = { 0 };
 	struct moment now;
@@ -242,13 +244,17 @@ static void conclude(struct engine_owner *o, struct trial *t, uint64_t id,
 		return;
 	}
 	trial_adopt(o, t, id);
-	if (deadline.generation)
+	if (deadline.generation) {
+		if (before)
+			before_keep(o, before);
 		confirm_arm(o, &deadline, t->who);
+	}
 }
 
 int trial_run(struct engine_owner *o, struct trial *t)
 {
 	bool same = o->generation && trial_hash(t->text, t->size) == o->text_hash;
+	_cleanup_(state_freep) struct state *before = NULL;
 	enum apply_outcome outcome = APPLY_REFUSED;
 	uint64_t id = o->generation;
 	int r;
@@ -260,11 +266,13 @@ int trial_run(struct engine_owner *o, struct trial *t)
 	if (same && !confirm_is_armed(o))
 		t->confirm_ms = 0;
 	r = t->confirm_ms ? confirm_prepare(o, t->diags) : 0;
+	if (r == 0 && t->confirm_ms && !same)
+		r = before_collect(o, &t->plan, &before);
 	if (r == 0 && !same)
-		r = store_trying(o, t, &id);
+		r = store_trying(o, t, before, &id);
 	if (r == 0) {
 		outcome = change_kernel(o, t, &r);
-		conclude(o, t, id, outcome);
+		conclude(o, t, id, outcome, before);
 	}
 	confirm_settle(o);
 	return trial_end(o, t, outcome, r);

@@ -4,6 +4,7 @@
 #include "rig.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -102,15 +103,50 @@ void rig_settle(struct rig *r)
 	fail_msg("it does not come to rest");
 }
 
-struct job *rig_reload(struct rig *r)
+static struct job *run(struct rig *r, struct job *job)
 {
-	struct job *job = job_new(JOB_APPLY);
-
-	assert_non_null(job);
 	strcpy(job->who, "test");
 	fake_reset_counts();
 	owner_job(r->o, job);
 	return job;
+}
+
+struct job *rig_apply(struct rig *r, const char *yaml, uint32_t confirm_ms)
+{
+	struct job *job = job_new(JOB_APPLY);
+
+	assert_non_null(job);
+	if (yaml) {
+		job->text = strdup(yaml);
+		job->text_size = strlen(yaml);
+	}
+	job->confirm_ms = confirm_ms;
+	return run(r, job);
+}
+
+struct job *rig_job(struct rig *r, enum job_type type, uint64_t target)
+{
+	struct job *job = job_new(type);
+
+	assert_non_null(job);
+	job->target = target;
+	return run(r, job);
+}
+
+struct job *rig_reload(struct rig *r)
+{
+	return rig_apply(r, NULL, 0);
+}
+
+void rig_sql(struct rig *r, const char *sql)
+{
+	char path[128];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/swd.db", r->state);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
 }
 
 size_t rig_reload_ok(struct rig *r)

@@ -30,9 +30,15 @@ void rig_stop(struct rig *r); /* the kernel and the folder stay */
 void rig_settle(struct rig *r);
 /* Reloads the file; the caller frees the job. */
 struct job *rig_reload(struct rig *r);
+/* Applies a text (NULL: the file), for confirm_ms on trial (0: for good); likewise. */
+struct job *rig_apply(struct rig *r, const char *yaml, uint32_t confirm_ms);
+/* Any other job, about a generation. */
+struct job *rig_job(struct rig *r, enum job_type type, uint64_t target);
 /* The same, and it must have succeeded. Returns how many requests the kernel got. */
 size_t rig_reload_ok(struct rig *r);
 
+/* Runs SQL on the store of an engine that is stopped. */
+void rig_sql(struct rig *r, const char *sql);
 bool rig_has_event(const struct rig *r, const char *part);
 const struct alert *rig_alert(const struct rig *r, const char *id);
 /* Two of fake_text(); prints what differs. */

@@ -57,7 +57,7 @@ static int try(struct store *s, const char *text, size_t size, uint64_t *ret_id)
 {
 	struct generation g = { .who = "me", .text = (char *)text, .size = size };
 
-	return store_try(s, &g, ret_id);
+	return store_try(s, &g, NULL, ret_id);
 }
 
 static int end(struct store *s, uint64_t id, enum apply_outcome outcome, const char *error,
@@ -233,6 +233,168 @@ static void newer_schema_is_left_alone(void **state)
 	store_close(open_ok("here"));
 }
 
+/* The schema of version 1, as it was released. */
+static const char version_1[] =
+	"CREATE TABLE generation (id INTEGER PRIMARY KEY AUTOINCREMENT, at_ns INTEGER NOT NULL,"
+	" who TEXT NOT NULL, uid INTEGER NOT NULL, outcome TEXT NOT NULL, error TEXT,"
+	" text BLOB NOT NULL);"
+	"CREATE TABLE owned (kind TEXT NOT NULL, name TEXT NOT NULL, detail TEXT NOT NULL,"
+	" PRIMARY KEY (kind, name, detail));"
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+	"PRAGMA application_id = 1937204224;"
+	"PRAGMA user_version = 1;"
+	"INSERT INTO meta VALUES ('place', 'here');"
+	"INSERT INTO owned VALUES ('vlan', 'lan1.5', 'link=lan1 id=5 protocol=0x8100');"
+	"INSERT INTO generation VALUES (7, 1700000000123456789, 'start', 0, 'done', NULL,"
+	" x'6f6e650074776f');"
+	"INSERT INTO generation VALUES (8, 1700000001000000000, 'sw-cli pid 5', 1000, 'reverted',"
+	" 'no room', zeroblob(300000));"
+	"INSERT INTO generation VALUES (9, 1700000002000000000, 'SIGHUP', 0, 'trying', NULL, x'61');";
+
+static int64_t number(const char *text)
+{
+	char path[96];
+	sqlite3_stmt *st;
+	int64_t ret;
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/swd.db", dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, text, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	ret = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return ret;
+}
+
+static void version_1_becomes_2(void **state)
+{
+	struct generation g, *list;
+	struct state *owned = state_new();
+	struct store *s;
+	uint64_t id;
+	size_t n;
+
+	sql(version_1);
+	s = open_ok("here");
+	assert_false(store_rebuilt(s));
+	assert_int_equal(store_history(s, &list, &n), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(list[0].id, 9);
+	assert_string_equal(list[1].outcome, "reverted");
+	assert_string_equal(list[1].error, "no room");
+	assert_int_equal(list[1].uid, 1000);
+	assert_int_equal(list[1].size, 300000);
+	assert_string_equal(list[1].why, "");
+	free(list);
+	assert_int_equal(store_committed(s, 0, &g), 0);
+	assert_int_equal(g.id, 7);
+	assert_true(g.at_ns == 1700000000123456789);
+	assert_string_equal(g.who, "start");
+	assert_int_equal(g.size, 7);
+	assert_memory_equal(g.text, "one\0two", 7);
+	assert_null(g.diff);
+	generation_clear(&g);
+	assert_int_equal(store_owned(s, owned), 0);
+	assert_non_null(state_vlan(owned, "lan1.5"));
+	state_free(owned);
+	assert_int_equal(try(s, "x", 1, &id), 0);
+	assert_int_equal(id, 10);
+	store_close(s);
+	assert_int_equal(number("PRAGMA user_version"), 2);
+	assert_int_equal(number("SELECT count(*) FROM sqlite_master "
+				"WHERE name = 'generation_1'"), 0);
+	store_close(open_ok("here"));
+	assert_int_equal(aside_count(), 0);
+}
+
+/* No room, or no such table: the file is as it was, and is no corrupt one. */
+static void half_a_migration_is_none(void **state)
+{
+	struct rlimit was, less;
+	char words[STORE_WORDS];
+	struct store *s = NULL;
+	struct generation g;
+
+	sql(version_1);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	less = was;
+	less.rlim_cur = 100000; /* the texts alone are more */
+	setrlimit(RLIMIT_FSIZE, &less);
+	assert_true(store_open(dir, "here", &s, words) < 0);
+	setrlimit(RLIMIT_FSIZE, &was);
+	assert_int_equal(number("PRAGMA user_version"), 1);
+	assert_int_equal(number("SELECT count(*) FROM generation WHERE text IS NOT NULL"), 3);
+	assert_int_equal(aside_count(), 0);
+	s = open_ok("here");
+	assert_int_equal(store_generation(s, 8, &g), 0);
+	assert_int_equal(g.size, 300000);
+	generation_clear(&g);
+	store_close(s);
+}
+
+static bool shuns(struct store *s, const char *text, uint64_t id)
+{
+	struct generation g = { 0 };
+	int r = store_shuns(s, text, strlen(text), &g);
+
+	assert_true(r == 0 || r == -ENOENT);
+	return r == 0 && g.id == id;
+}
+
+/* The last verdict on a text counts, and outlives the history. */
+static void verdicts_are_kept(void **state)
+{
+	struct store *s = open_ok("here");
+	struct generation g = { .who = "me", .text = (char *)"one", .size = 3 };
+	struct deadline d, e;
+	struct moment now;
+	uint64_t id;
+
+	clock_now(&now);
+	assert_int_equal(store_deadline(s, &d), -ENOENT);
+	assert_int_equal(try(s, "zero", 4, &id), 0);
+	assert_int_equal(end(s, id, APPLY_DONE, NULL, 50), 0);
+	g.confirm_ms = 60000;
+	assert_int_equal(store_try(s, &g, NULL, &id), 0);
+	deadline_begin(&d, id, 60000, &now);
+	assert_int_equal(store_end(s, id, &(struct store_ending){ .outcome = APPLY_DONE,
+								  .deadline = &d,
+								  .keep = 50 }),
+			 0);
+	store_close(s);
+	s = open_ok("here");
+	assert_int_equal(store_deadline(s, &e), 0);
+	assert_memory_equal(&d, &e, sizeof(d));
+	assert_false(shuns(s, "one", id));
+	assert_int_equal(store_unconfirmed(s, id, "late"), 0);
+	assert_int_equal(store_deadline(s, &e), -ENOENT);
+	assert_true(shuns(s, "one", id));
+	assert_false(shuns(s, "on", id));
+	for (int i = 0; i < 20; i++) {
+		uint64_t other;
+
+		assert_int_equal(try(s, "x", 1, &other), 0);
+		assert_int_equal(end(s, other, APPLY_REVERTED, NULL, 1), 0);
+	}
+	assert_true(shuns(s, "one", id));
+	assert_int_equal(try(s, "one", 3, &id), 0);
+	assert_int_equal(end(s, id, APPLY_DONE, NULL, 1), 0);
+	assert_false(shuns(s, "one", 2));
+	/* A revert takes back what was committed since, but for its own text. */
+	assert_int_equal(try(s, "two", 3, &id), 0);
+	assert_int_equal(end(s, id, APPLY_DONE, NULL, 50), 0);
+	g = (struct generation){ .who = "me", .text = (char *)"zero", .size = 4, .reverts = 1 };
+	assert_int_equal(store_try(s, &g, NULL, &id), 0);
+	assert_int_equal(end(s, id, APPLY_DONE, NULL, 50), 0);
+	assert_true(shuns(s, "two", id - 1));
+	assert_true(shuns(s, "one", id - 2));
+	assert_false(shuns(s, "zero", 1));
+	store_close(s);
+}
+
 /* A disk that takes no more, by the limit on file sizes. */
 static void full_disk_refuses_before_the_kernel(void **state)
 {
@@ -297,6 +459,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(corrupt_file_is_moved_aside_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(damage_inside_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(newer_schema_is_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(version_1_becomes_2, setup, teardown),
+		cmocka_unit_test_setup_teardown(half_a_migration_is_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(verdicts_are_kept, setup, teardown),
 		cmocka_unit_test(full_disk_refuses_before_the_kernel),
 		cmocka_unit_test(no_store_at_all_refuses_and_keeps),
 	};
