@@ -324,11 +324,23 @@ static bool block_wanted(const struct diff_walk *w, uint32_t block)
 	return w->in->wanted && state_block(w->in->wanted, block);
 }
 
+/* True if another binding of the block was replaced before. */
+static bool is_drained(const struct diff_walk *w, uint32_t block)
+{
+	for (size_t i = 0; i < count(w->in->found, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
+
+		if (binds(q, block) && name_in(w->rebound, w->rebound_count, q->dev))
+			return true;
+	}
+	return false;
+}
+
 /* The filters of a block whose last binding is replaced must go in time, so that they can be put
- * back. */
+ * back: with the first of its bindings, and once, or the undo would put them back twice. */
 static int drain_block(struct diff_walk *w, uint32_t block)
 {
-	if (!block || block_wanted(w, block))
+	if (!block || block_wanted(w, block) || is_drained(w, block))
 		return 0;
 	return diff_filters_remove(w, block);
 }
@@ -338,7 +350,7 @@ static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted, const 
 {
 	int r = drain_block(w, found->ingress_block);
 
-	if (r == 0)
+	if (r == 0 && found->egress_block != found->ingress_block)
 		r = drain_block(w, found->egress_block);
 	if (r == 0)
 		r = plan_add(w->plan, KERNEL_REMOVE, reason, NULL, &found->obj);

@@ -108,6 +108,44 @@ static void each_refusal_back(void **state)
 	fail_each(FILE_TWO, FILE_ONE, REFUSED);
 }
 
+/* Two ports that share a block go to another: the filters of the old one go once, and come back. */
+static void each_refusal_of_a_move(void **state)
+{
+	static const char from[] = HEAD BLOCK RULES;
+	static const char to[] = HEAD "blocks:\n"
+				      "  edge:\n"
+				      "    id: 20\n"
+				      "    bind: [lan1, lan2]\n"
+				      "    tagging: none\n" RULES;
+	char *before, *after;
+	size_t n = SIZE_MAX;
+	struct rig r;
+	struct job *job;
+
+	for (size_t k = 0; k <= n; k++) {
+		rig_begin(&r, BYPASS_ABILITY_READBACK);
+		rig_write(&r, from);
+		rig_start(&r);
+		rig_write(&r, to);
+		if (k == 0) {
+			n = rig_reload_ok(&r);
+			rig_end(&r);
+			continue;
+		}
+		before = fake_text();
+		fake.fail_at = k;
+		job = rig_reload(&r);
+		fake.fail_at = 0;
+		assert_int_equal(job->outcome, APPLY_REVERTED);
+		after = fake_text();
+		assert_same_kernel(before, after);
+		free(before);
+		free(after);
+		job_free(job);
+		rig_end(&r);
+	}
+}
+
 static void each_lost_answer(void **state)
 {
 	fail_each(FILE_ONE, FILE_TWO, UNKNOWN_NOT_DONE);
@@ -175,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_refusal_forth),
 		cmocka_unit_test(each_refusal_back),
+		cmocka_unit_test(each_refusal_of_a_move),
 		cmocka_unit_test(each_lost_answer),
 		cmocka_unit_test(message_names_line_rule_and_words),
 		cmocka_unit_test(failed_undo_is_told_and_mended),
