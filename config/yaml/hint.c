@@ -23,6 +23,13 @@ static const struct {
 	{ "skip-sw", "offload" },    { "src-ip", "src" },
 	{ "src-port", "sport" },     { "vid", "id" },
 	{ "vlan-id", "vlan" },	     { "cvlan-id", "cvlan" },
+	{ "accept", "pass" },	     { "allow", "pass" },
+	{ "permit", "pass" },	     { "deny", "drop" },
+	{ "discard", "drop" },	     { "reject", "drop" },
+	{ "cpu", "trap" },	     { "punt", "trap" },
+	{ "source", "src" },	     { "destination", "dst" },
+	{ "dmac", "set-dst" },	     { "smac", "set-src" },
+	{ "dmac", "dst-mac" },	     { "smac", "src-mac" },
 };
 
 static const char *their_word(size_t i, void *data)
@@ -67,6 +74,22 @@ const char *hint_word(const char *word, const char *(*name)(size_t i, void *data
 		if (streq(words[i].theirs, theirs))
 			near = known(words[i].ours, streq, name, data);
 	return near;
+}
+
+bool hint_lower(struct diag *diag, const char *text,
+		bool (*fits)(const char *text, const void *data), const void *data)
+{
+	char lower[64];
+	size_t n = 0;
+
+	for (; text[n] && n < sizeof(lower) - 1; n++)
+		lower[n] = (char)tolower((unsigned char)text[n]);
+	lower[n] = 0;
+	if (text[n] || !fits(lower, data))
+		return false;
+	if (diag)
+		diag_hint(diag, "write %s", lower);
+	return true;
 }
 
 void hint_number(struct diag *diag, const char *text)

@@ -13,6 +13,13 @@
  */
 const char *hint_word(const char *word, const char *(*name)(size_t i, void *data), void *data);
 
+/*
+ * "write tcp", if the text would do in lower case: `fits` says what does. True if so. diag may be
+ * NULL.
+ */
+bool hint_lower(struct diag *diag, const char *text,
+		bool (*fits)(const char *text, const void *data), const void *data);
+
 /* For a text that should have been a number: what may have been meant. diag may be NULL. */
 void hint_number(struct diag *diag, const char *text);
 

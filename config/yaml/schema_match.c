@@ -53,6 +53,13 @@ static void prefix_hint(struct diag *diag, const char *text)
 	diag_hint(diag, "bits behind the prefix are set; did you mean '%s/%u'?", right, len);
 }
 
+static bool field_fits(const char *text, const void *name)
+{
+	struct match scratch = { 0 };
+
+	return field_parse(name, text, &scratch, NULL) == 0;
+}
+
 static void field_hint(struct diag *diag, const char *name, const char *text)
 {
 	enum field_type type = FIELD_TYPE_UINT;
@@ -63,6 +70,8 @@ static void field_hint(struct diag *diag, const char *name, const char *text)
 			type = field_row((enum field)f)->type;
 			range |= type == FIELD_TYPE_RANGE;
 		}
+	if (hint_lower(diag, text, field_fits, name))
+		return;
 	if (range && strspn(text, "0123456789") > 0 && strchr(text, '-'))
 		diag_hint(diag, "the lower port comes first, and both are ports");
 	else if (type == FIELD_TYPE_MAC && strchr(text, '/'))
@@ -103,12 +112,19 @@ static int read_field(struct reader *r, const struct node *key, const struct nod
 	return -EINVAL;
 }
 
+static bool ethertype_fits(const char *text, const void *data)
+{
+	uint16_t scratch;
+
+	return ethertype_parse(text, &scratch) == 0;
+}
+
 static int read_ethertype(struct reader *r, const struct node *n, struct draft_match *m)
 {
 	if (!walk_scalar(r, n, ethertype_expected))
 		return -EINVAL;
 	if (ethertype_parse(n->text, &m->ethertype) < 0) {
-		walk_expected(r, n, ethertype_expected);
+		hint_lower(walk_expected(r, n, ethertype_expected), n->text, ethertype_fits, NULL);
 		return -EINVAL;
 	}
 	return 0;

@@ -52,6 +52,13 @@ const struct value_type value_duration = { duration_read, duration_print, durati
 
 /* ---- a rate ---- */
 
+static bool rate_fits(const char *text, const void *data)
+{
+	uint64_t scratch;
+
+	return parse_rate_bit(text, &scratch) == 0;
+}
+
 static int rate_read(struct reader *r, const struct key *key, const struct node *n, void *to)
 {
 	char what[128], min[UNITS_TEXT], max[UNITS_TEXT];
@@ -64,7 +71,10 @@ static int rate_read(struct reader *r, const struct key *key, const struct node 
 	if (!walk_scalar(r, n, what))
 		return -EINVAL;
 	if (parse_rate_bit(n->text, &rate) < 0 || rate < key->min || rate > key->max) {
-		walk_expected(r, n, what);
+		struct diag *diag = walk_expected(r, n, what);
+
+		if (parse_rate_bit(n->text, &rate) < 0)
+			hint_lower(diag, n->text, rate_fits, NULL);
 		return -EINVAL;
 	}
 	if (rate % 8) { /* the kernel keeps whole bytes a second */
