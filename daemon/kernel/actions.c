@@ -164,7 +164,7 @@ static void read_other(const char *name, const struct nlattr *options, struct ac
 		ret->other.hash = hash_options(options);
 }
 
-static uint64_t get_u64(const uint8_t *at)
+static uint64_t get_u64(const void *at)
 {
 	uint64_t v;
 
@@ -176,8 +176,8 @@ static void read_basic(const struct nlattr *a, uint64_t *ret_packets, uint64_t *
 {
 	uint32_t packets;
 
-	*ret_bytes = get_u64(nla_data(a));
-	memcpy(&packets, (const uint8_t *)nla_data(a) + 8, sizeof(packets));
+	*ret_bytes = get_u64(attr_data(a));
+	memcpy(&packets, (const uint8_t *)attr_data(a) + 8, sizeof(packets));
 	*ret_packets = packets;
 }
 
@@ -185,30 +185,33 @@ static void read_basic(const struct nlattr *a, uint64_t *ret_packets, uint64_t *
  */
 static void read_stats(const struct nlattr *nest, struct filter_stats *ret)
 {
-	const struct nlattr *a = nla_data(nest);
-	int left = nla_len(nest);
+	size_t left = attr_len(nest);
 	uint64_t *packets = NULL;
 
-	for (; nla_ok(a, left); a = nla_next(a, &left)) {
-		if (nla_type(a) == TCA_STATS_BASIC && nla_len(a) >= 12) {
+	for (const struct nlattr *a = attr_data(nest); attr_ok(a, left); a = attr_next(a, &left)) {
+		unsigned int type = attr_type(a);
+
+		if (type == TCA_STATS_BASIC && attr_len(a) >= 12) {
 			read_basic(a, &ret->packets, &ret->bytes);
 			packets = &ret->packets;
-		} else if (nla_type(a) == TCA_STATS_BASIC_HW && nla_len(a) >= 12) {
+		} else if (type == TCA_STATS_BASIC_HW && attr_len(a) >= 12) {
 			read_basic(a, &ret->hw_packets, &ret->hw_bytes);
 			packets = &ret->hw_packets;
-		} else if (nla_type(a) == TCA_STATS_PKT64 && nla_len(a) >= 8 && packets) {
-			*packets = get_u64(nla_data(a));
+		} else if (type == TCA_STATS_PKT64 && attr_len(a) >= 8 && packets) {
+			*packets = get_u64(attr_data(a));
 		}
 	}
 }
 
-static void read_last_used(const struct nlattr *options, int attr, struct filter_stats *ret)
+static void read_last_used(const struct nlattr *options, unsigned int attr,
+			   struct filter_stats *ret)
 {
-	const struct nlattr *a = nla_find(nla_data(options), nla_len(options), attr);
+	size_t left = attr_len(options);
 
 	/* struct tcf_t: install, lastuse, ... in hundredths of a second (USER_HZ), as ages. */
-	if (a && nla_len(a) >= 16)
-		ret->last_used_ms = get_u64((const uint8_t *)nla_data(a) + 8) * 10;
+	for (const struct nlattr *a = attr_data(options); attr_ok(a, left); a = attr_next(a, &left))
+		if (attr_type(a) == attr && attr_len(a) >= 16)
+			ret->last_used_ms = get_u64((const uint8_t *)attr_data(a) + 8) * 10;
 }
 
 static int parse_one(const struct nlattr *nest, const struct codec_names *names, bool first,
@@ -244,7 +247,7 @@ static int parse_one(const struct nlattr *nest, const struct codec_names *names,
 	if (tb[TCA_ACT_STATS])
 		read_stats(tb[TCA_ACT_STATS], &rd->stats);
 	if (codec && tb[TCA_ACT_OPTIONS])
-		read_last_used(tb[TCA_ACT_OPTIONS], codec->tm_attr, &rd->stats);
+		read_last_used(tb[TCA_ACT_OPTIONS], (unsigned int)codec->tm_attr, &rd->stats);
 	return 0;
 }
 
@@ -256,7 +259,7 @@ int actions_parse(const struct nlattr *nest, const struct codec_names *names,
 
 	if (r < 0)
 		return r;
-	memset(ret, 0, sizeof(*ret));
+	actions_none(ret);
 	/* Places count from 1; some dumps of old kernels count from 0. */
 	for (size_t i = 0; i <= TCA_ACT_MAX_PRIO; i++) {
 		if (!tb[i] || ret->count == TCA_ACT_MAX_PRIO)

@@ -25,6 +25,14 @@ struct actions_read {
 	uint8_t cookie[16];
 	struct filter_stats stats; /* of the first action: it sees every frame that matched */
 };
+/* Nothing; the list itself is left as it is. */
+static inline void actions_none(struct actions_read *rd)
+{
+	rd->count = 0;
+	rd->has_cookie = false;
+	memset(rd->cookie, 0, sizeof(rd->cookie));
+	rd->stats = (struct filter_stats){ 0 };
+}
 /* 0 or -EBADMSG. */
 int actions_parse(const struct nlattr *nest, const struct codec_names *names,
 		  struct actions_read *ret);

@@ -63,6 +63,32 @@ int codec_dump_pref(struct nl_msg *m, const struct filter *key);
 
 /* ---- for the codecs themselves ---- */
 
+/* What libnl has as functions, in place: a filter has some thirty attributes. */
+static inline unsigned int attr_type(const struct nlattr *a)
+{
+	return a->nla_type & NLA_TYPE_MASK;
+}
+static inline size_t attr_len(const struct nlattr *a)
+{
+	return (size_t)a->nla_len - NLA_HDRLEN;
+}
+static inline const void *attr_data(const struct nlattr *a)
+{
+	return (const uint8_t *)a + NLA_HDRLEN;
+}
+/* True if a whole attribute stands there; `left` bytes are. */
+static inline bool attr_ok(const struct nlattr *a, size_t left)
+{
+	return left >= NLA_HDRLEN && a->nla_len >= NLA_HDRLEN && a->nla_len <= left;
+}
+static inline const struct nlattr *attr_next(const struct nlattr *a, size_t *left)
+{
+	size_t size = MIN(NLA_ALIGN((size_t)a->nla_len), *left);
+
+	*left -= size;
+	return (const void *)((const uint8_t *)a + size);
+}
+
 /* Tables of one level; -EBADMSG if the attributes are not well-formed by the policy. */
 int codec_attrs(struct nlattr **tb, int max, const struct nlattr *nest,
 		const struct nla_policy *policy);

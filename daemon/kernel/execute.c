@@ -65,7 +65,7 @@ static void settle_call(struct kernel *k, struct rtnl_call *call)
 {
 	struct kernel_request *r = call->data;
 
-	nlmsg_free(call->msg);
+	kernel_message_done(k, call->msg);
 	r->error = call->error;
 	r->words = call->words;
 	if (!call->sent) {
@@ -166,10 +166,10 @@ static int batch_add(struct batch *b, struct kernel_request *r)
 		if (failed < 0 || !set_offload(b, r))
 			return failed;
 	}
-	e = kernel_message(put_request, &put, &m);
+	e = kernel_message(b->k, put_request, &put, &m);
 	if (e == -ENODEV && b->n > 0) {
 		failed = batch_send(b);
-		e = kernel_message(put_request, &put, &m);
+		e = kernel_message(b->k, put_request, &put, &m);
 	}
 	r->error = e == -ENODATA ? 0 : e;
 	if (e == -ENODATA)

@@ -143,12 +143,22 @@ static int read_options(const char *kind, const struct nlattr *options, uint16_t
 	return classifier_other_parse(kind, options, ret);
 }
 
+/* Empties both, but for the long arrays that their counts say are empty. */
+static void nothing_read(struct classified *c, struct actions_read *actions)
+{
+	c->match.size = 0;
+	c->flags = c->in_hw_count = 0;
+	c->actions = NULL;
+	c->strange = false;
+	actions_none(actions);
+}
+
 static int filter_parse(const struct nlmsghdr *h, const struct codec_names *names,
 			struct object **ret)
 {
-	struct actions_read actions = { .count = 0 };
 	struct nlattr *tb[TCA_MAX + 1];
-	struct classified c = { 0 };
+	struct actions_read actions;
+	struct classified c;
 	struct filter *f;
 	struct tcmsg tcm;
 	char kind[16];
@@ -160,6 +170,7 @@ static int filter_parse(const struct nlmsghdr *h, const struct codec_names *name
 	*ret = NULL;
 	if ((uint32_t)tcm.tcm_ifindex != TCM_IFINDEX_MAGIC_BLOCK || tcm.tcm_block_index == 0)
 		return 0;
+	nothing_read(&c, &actions);
 	/* Messages on a chain or a whole pref have no options, some no kind. */
 	if (!codec_text(tb[TCA_KIND], kind, sizeof(kind)) && tb[TCA_OPTIONS])
 		return -EBADMSG;
@@ -170,8 +181,8 @@ static int filter_parse(const struct nlmsghdr *h, const struct codec_names *name
 		r = actions_parse(c.actions, names, &actions);
 	/* Somebody's filter that we cannot read is there all the same, and may need software. */
 	if (r < 0) {
-		c = (struct classified){ .strange = true };
-		memset(&actions, 0, sizeof(actions));
+		nothing_read(&c, &actions);
+		c.strange = true;
 	}
 	/* A filter with keys we have no words for keeps its name and shows no match at all. */
 	if (c.strange)

@@ -112,9 +112,9 @@ struct reading {
 
 static int get_bytes(struct reading *rd, uint16_t attr, const struct field_row *row, uint8_t *ret)
 {
-	if (nla_len(rd->tb[attr]) < row->size)
+	if (attr_len(rd->tb[attr]) < row->size)
 		return -EBADMSG;
-	memcpy(ret, nla_data(rd->tb[attr]), row->size);
+	memcpy(ret, attr_data(rd->tb[attr]), row->size);
 	turn(row, ret);
 	rd->seen[attr] = true;
 	return 0;
@@ -144,20 +144,31 @@ static int read_field(struct reading *rd, enum field f, uint16_t attr, uint16_t 
 	return 0;
 }
 
+/* What a field's attribute is depends on these, and they come first. */
+static bool decides(enum field f)
+{
+	return f == FIELD_VLAN_ETHTYPE || f == FIELD_CVLAN_ETHTYPE || f == FIELD_IP_PROTO;
+}
+
 static int read_fields(struct reading *rd, uint16_t protocol, struct match *ret)
 {
+	struct flower_context c = flower_context(protocol, match_view(ret));
+
 	for (enum field f = 0; f < FIELD_COUNT_; f++) {
-		/* What a field's attribute is depends on those before it: outer headers come first.
-		 */
-		struct flower_context c = flower_context(protocol, match_view(ret));
+		const struct field_row *row = field_row(f);
 		uint16_t attr, mask;
 		int r;
 
+		/* Most are not there; rows without an attribute get one by the IP protocol. */
+		if (row->attr ? !rd->tb[row->attr] : !c.has_ip_proto)
+			continue;
 		if (!flower_key(&c, f, &attr, &mask))
 			continue;
 		r = read_field(rd, f, attr, mask, ret);
 		if (r < 0)
 			return r;
+		if (decides(f))
+			c = flower_context(protocol, match_view(ret));
 	}
 	return 0;
 }
@@ -165,24 +176,25 @@ static int read_fields(struct reading *rd, uint16_t protocol, struct match *ret)
 /* True if a key is there that was not read, or one that this kernel's header does not even name. */
 static bool has_more(const struct reading *rd, const struct nlattr *options)
 {
-	const struct nlattr *a = nla_data(options);
-	int left = nla_len(options);
+	size_t left = attr_len(options);
 
-	for (; nla_ok(a, left); a = nla_next(a, &left))
-		if (nla_type(a) > TCA_FLOWER_MAX || !rd->seen[nla_type(a)])
+	for (const struct nlattr *a = attr_data(options); attr_ok(a, left); a = attr_next(a, &left))
+		if (attr_type(a) > TCA_FLOWER_MAX || !rd->seen[attr_type(a)])
 			return true;
 	return false;
 }
 
 int flower_parse(const struct nlattr *options, uint16_t protocol, struct classified *ret)
 {
-	struct reading rd = { 0 };
-	struct classified c = { 0 };
+	struct reading rd;
 	int r = codec_attrs(rd.tb, TCA_FLOWER_MAX, options, flower_policy);
 
 	if (r < 0)
 		return r;
-	r = read_fields(&rd, protocol, &c.match);
+	memset(rd.seen, 0, sizeof(rd.seen));
+	ret->match.size = 0;
+	ret->flags = ret->in_hw_count = 0;
+	r = read_fields(&rd, protocol, &ret->match);
 	if (r < 0)
 		return r;
 	if (rd.tb[TCA_FLOWER_KEY_ETH_TYPE]) {
@@ -193,16 +205,15 @@ int flower_parse(const struct nlattr *options, uint16_t protocol, struct classif
 		rd.seen[TCA_FLOWER_KEY_ETH_TYPE] =
 			type == protocol ||
 			(ethertype_is_vlan(protocol) &&
-			 type == flower_network_protocol(protocol, match_view(&c.match)));
+			 type == flower_network_protocol(protocol, match_view(&ret->match)));
 	}
 	if (rd.tb[TCA_FLOWER_FLAGS])
-		c.flags = nla_get_u32(rd.tb[TCA_FLOWER_FLAGS]);
+		ret->flags = nla_get_u32(rd.tb[TCA_FLOWER_FLAGS]);
 	if (rd.tb[TCA_FLOWER_IN_HW_COUNT])
-		c.in_hw_count = nla_get_u32(rd.tb[TCA_FLOWER_IN_HW_COUNT]);
-	c.actions = rd.tb[TCA_FLOWER_ACT];
+		ret->in_hw_count = nla_get_u32(rd.tb[TCA_FLOWER_IN_HW_COUNT]);
+	ret->actions = rd.tb[TCA_FLOWER_ACT];
 	rd.seen[TCA_FLOWER_FLAGS] = rd.seen[TCA_FLOWER_IN_HW_COUNT] = rd.seen[TCA_FLOWER_ACT] =
 		true;
-	c.strange = has_more(&rd, options);
-	*ret = c;
+	ret->strange = has_more(&rd, options);
 	return 0;
 }

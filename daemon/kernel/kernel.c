@@ -103,6 +103,8 @@ void kernel_close(struct kernel *k)
 	rtnl_close(k->events);
 	facts_free(k->facts);
 	devices_free(k->devices);
+	while (k->pooled)
+		nlmsg_free(k->pool[--k->pooled]);
 	free(k);
 }
 
@@ -124,19 +126,42 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *ret)
 
 /* ---- messages ---- */
 
-int kernel_message(int (*put)(struct nl_msg *m, void *data), void *data, struct nl_msg **ret)
+static struct nl_msg *new_message(struct kernel *k, size_t size)
+{
+	struct nl_msg *m;
+
+	if (size != CODEC_MESSAGE_BYTES || k->pooled == 0)
+		return nlmsg_alloc_size(size);
+	m = k->pool[--k->pooled];
+	memset(nlmsg_hdr(m), 0, NLMSG_HDRLEN);
+	nlmsg_hdr(m)->nlmsg_len = NLMSG_HDRLEN;
+	return m;
+}
+
+void kernel_message_done(struct kernel *k, struct nl_msg *m)
+{
+	if (m && k->pooled < ARRAY_SIZE(k->pool) && nlmsg_get_max_size(m) == CODEC_MESSAGE_BYTES)
+		k->pool[k->pooled++] = m;
+	else
+		nlmsg_free(m);
+}
+
+int kernel_message(struct kernel *k, int (*put)(struct nl_msg *m, void *data), void *data,
+		   struct nl_msg **ret)
 {
 	static const size_t sizes[] = { CODEC_MESSAGE_BYTES, CODEC_MESSAGE_BYTES_MOST };
 	int r = -EMSGSIZE;
 
 	for (size_t i = 0; r == -EMSGSIZE && i < ARRAY_SIZE(sizes); i++) {
-		_cleanup_(nl_msg_freep) struct nl_msg *m = nlmsg_alloc_size(sizes[i]);
+		struct nl_msg *m = new_message(k, sizes[i]);
 
 		if (!m)
 			return -ENOMEM;
 		r = put(m, data);
 		if (r == 0)
-			*ret = take(m);
+			*ret = m;
+		else
+			kernel_message_done(k, m);
 	}
 	return r;
 }
@@ -235,7 +260,7 @@ static int dump(struct kernel *k, enum kind kind, const struct dump_of *what, st
 {
 	_cleanup_(collection_clear) struct collection c = { .k = k };
 	_cleanup_(nl_msg_freep) struct nl_msg *m = NULL;
-	int r = kernel_message(put_dump, (void *)(uintptr_t)what, &m);
+	int r = kernel_message(k, put_dump, (void *)(uintptr_t)what, &m);
 
 	if (r < 0)
 		return r;
@@ -342,7 +367,7 @@ int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 	if (!what.codec->get)
 		return get_from_dump(k, key, ret);
 	devices_doubt(k->devices);
-	r = kernel_message(put_get, &what, &m);
+	r = kernel_message(k, put_get, &what, &m);
 	if (r < 0)
 		return absence((enum kind)key->kind, r);
 	call.msg = m;

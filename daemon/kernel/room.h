@@ -24,6 +24,8 @@ struct kernel {
 	struct codec_names names;
 	char name[IFNAMSIZ]; /* of a device the table does not have yet */
 	uint64_t event_count;
+	struct nl_msg *pool[RTNL_BATCH]; /* of CODEC_MESSAGE_BYTES each, to be used again */
+	size_t pooled;
 };
 
 /* Parses and completes an object; *ret NULL: none of ours. 0 or -errno. */
@@ -32,9 +34,11 @@ int kernel_parse(struct kernel *k, const struct nlmsghdr *h, struct object **ret
 int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into);
 /*
  * Writes a message that `put` fills, in a buffer that is large enough. 0, or put's error. The
- * caller frees it.
+ * caller frees it, or gives it back to be used again.
  */
-int kernel_message(int (*put)(struct nl_msg *m, void *data), void *data, struct nl_msg **ret);
+int kernel_message(struct kernel *k, int (*put)(struct nl_msg *m, void *data), void *data,
+		   struct nl_msg **ret);
+void kernel_message_done(struct kernel *k, struct nl_msg *m);
 
 /*
  * False for two things Linux lists among filters: a pref that announces itself, and the hash tables
