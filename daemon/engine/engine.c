@@ -201,6 +201,14 @@ static struct job *next_job(struct engine *e)
 	return job;
 }
 
+/* Jobs may come without end; what the kernel tells and what is due does not wait for theirs. */
+static void between_jobs(struct engine *e)
+{
+	owner_readable(e->owner);
+	if (owner_due(e->owner) <= now_monotonic_ns())
+		owner_tick(e->owner);
+}
+
 static void on_inner_wake(void *data)
 {
 	struct engine *e = data;
@@ -208,10 +216,12 @@ static void on_inner_wake(void *data)
 
 	while (!e->stopping && (job = next_job(e))) {
 		pulse_go(&e->pulse);
-		if (job->type == JOB_STOP)
+		if (job->type == JOB_STOP) {
 			e->stopping = true;
-		else
+		} else {
 			owner_job(e->owner, job);
+			between_jobs(e);
+		}
 		finish(e, job);
 	}
 	if (e->stopping)

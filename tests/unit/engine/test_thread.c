@@ -17,6 +17,7 @@ struct outer {
 	struct engine *engine;
 	pthread_t thread;
 	size_t snapshots, events, done, cancelled, wanted_done;
+	size_t repaired_after; /* so many jobs */
 	uint64_t last_number;
 	bool ready;
 };
@@ -37,6 +38,8 @@ static void on_event(const struct engine_event *e, void *data)
 
 	assert_true(engine_event_name(e->type)[0] != '?');
 	out->events++;
+	if (e->type == ENGINE_EVENT_REPAIRED && !out->repaired_after)
+		out->repaired_after = out->done + 1;
 }
 
 static void maybe_stop(struct outer *out)
@@ -133,6 +136,35 @@ static void jobs_are_done_in_order(void **state)
 	end(&out);
 }
 
+/* Nothing of the kernel of paper may be touched before. */
+static void wait_for_rest(struct outer *out)
+{
+	bool settled = false;
+
+	while (!settled) {
+		struct snapshot *s = engine_snapshot(out->engine);
+
+		settled = s->generation == 1 && s->settled;
+		snapshot_unref(s);
+		usleep(300000);
+	}
+}
+
+static void repair_waits_for_no_row_of_jobs(void **state)
+{
+	struct outer out;
+
+	begin(&out);
+	wait_for_rest(&out);
+	fake_del_filter(10, 0);
+	for (int i = 0; i < 1000; i++)
+		submit(&out, JOB_PLAN, FILE_TWO);
+	loop_run(out.loop);
+	assert_int_equal(out.done, 1000);
+	assert_in_range(out.repaired_after, 1, 900);
+	end(&out);
+}
+
 static void an_end_cancels_what_waits(void **state)
 {
 	struct outer out;
@@ -169,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_are_done_in_order),
+		cmocka_unit_test(repair_waits_for_no_row_of_jobs),
 		cmocka_unit_test(an_end_cancels_what_waits),
 		cmocka_unit_test(pulse_tells_a_hang_from_a_wait),
 	};
