@@ -99,6 +99,16 @@ void jsonw_array_end(struct jsonw *w)
 	close_bracket(w, "]");
 }
 
+/* Bytes that stand for themselves in a JSON text, from s on. */
+static size_t plain_length(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x80 && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 static void put_string(struct jsonw *w, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -106,8 +116,14 @@ static void put_string(struct jsonw *w, const char *text)
 
 	put(w, "\"", 1);
 	while (*s) {
-		size_t n = utf8_length((const char *)s);
+		size_t n = plain_length(s);
 
+		if (n > 0) {
+			put(w, (const char *)s, n);
+			s += n;
+			continue;
+		}
+		n = utf8_length((const char *)s);
 		if (n == 0) {
 			put(w, "\xef\xbf\xbd", 3);
 			n = 1;

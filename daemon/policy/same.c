@@ -107,9 +107,9 @@ static void sort(struct candidates *c, same_order order)
 	qsort_r(c->list, c->count, sizeof(*c->list), in_place, &order);
 }
 
-/* One walk side by side: what is equal becomes a pair. Only what has no pair yet takes part. */
+/* One walk side by side: what is equal, and can take the other's place, becomes a pair. */
 static void pair_up(struct candidates *wanted, struct candidates *before, same_order order,
-		    bool replace, const struct filter **ret, bool *taken)
+		    const struct filter **ret, bool *taken)
 {
 	size_t i = 0, k = 0;
 
@@ -119,7 +119,7 @@ static void pair_up(struct candidates *wanted, struct candidates *before, same_o
 		const struct candidate *w = &wanted->list[i], *b = &before->list[k];
 		int side = ret[w->index] ? -1 : taken[b->index] ? 1 : order(w, b);
 
-		if (side == 0 && (!replace || same_replaceable(b->filter, w->filter))) {
+		if (side == 0 && same_replaceable(b->filter, w->filter)) {
 			ret[w->index] = b->filter;
 			taken[b->index] = true;
 		}
@@ -128,25 +128,111 @@ static void pair_up(struct candidates *wanted, struct candidates *before, same_o
 	}
 }
 
+/* By the hash in the cookies: for each of `before` the next with the same one, in their order. */
+struct index {
+	uint32_t *first; /* by hash: index + 1 */
+	uint32_t *next;	 /* of each: index + 1 */
+	size_t space;
+};
+
+static size_t place_of(const struct index *x, const struct filter *f)
+{
+	uint64_t hash;
+
+	memcpy(&hash, f->cookie + sizeof(f->cookie) - sizeof(hash), sizeof(hash));
+	return hash & (x->space - 1);
+}
+
+static int index_make(struct index *x, const struct filter *const *before, size_t m)
+{
+	for (x->space = 16; x->space < 2 * m;)
+		x->space *= 2;
+	x->first = calloc(x->space, sizeof(*x->first));
+	x->next = calloc(m + 1, sizeof(*x->next));
+	if (!x->first || !x->next)
+		return -ENOMEM;
+	for (size_t k = m; k-- > 0;) {
+		uint32_t *first = &x->first[place_of(x, before[k])];
+
+		x->next[k] = *first;
+		*first = (uint32_t)k + 1;
+	}
+	return 0;
+}
+
+static void index_clear(struct index *x)
+{
+	free(x->first);
+	free(x->next);
+}
+
+/* What is there as it is wanted. Returns how many are not. */
+static size_t find_unchanged(const struct index *x, const struct place_item *items, size_t n,
+			     const struct filter *const *before, same_order order,
+			     const struct filter **ret, bool *taken)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct candidate w = { items[i].filter, i };
+
+		for (uint32_t k = ret[i] ? 0 : x->first[place_of(x, w.filter)]; k;
+		     k = x->next[k - 1]) {
+			struct candidate b = { before[k - 1], k - 1 };
+
+			if (taken[k - 1] || order(&w, &b) != 0)
+				continue;
+			ret[i] = b.filter;
+			taken[k - 1] = true;
+			break;
+		}
+		left += !ret[i];
+	}
+	return left;
+}
+
+/* Those that have no pair yet. */
+static int collect_rest(const struct place_item *items, size_t n,
+			const struct filter *const *before, size_t m,
+			const struct filter *const *ret, const bool *taken,
+			struct candidates *wanted, struct candidates *there)
+{
+	wanted->list = calloc(n + 1, sizeof(*wanted->list));
+	there->list = calloc(m + 1, sizeof(*there->list));
+	if (!wanted->list || !there->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (!ret[i])
+			wanted->list[wanted->count++] = (struct candidate){ items[i].filter, i };
+	for (size_t k = 0; k < m; k++)
+		if (!taken[k])
+			there->list[there->count++] = (struct candidate){ before[k], k };
+	return 0;
+}
+
 int same_find(const struct place_item *items, size_t n, const struct filter *const *before,
 	      size_t m, const struct filter **ret)
 {
-	_cleanup_free_ struct candidate *list = calloc(n + m, sizeof(*list));
+	_cleanup_(index_clear) struct index x = { 0 };
 	_cleanup_free_ bool *taken = calloc(m + 1, sizeof(*taken));
-	struct candidates wanted = { list, n }, there = { list ? list + n : NULL, m };
+	struct candidates wanted = { 0 }, there = { 0 };
+	int r = 0;
 
-	if (!list || !taken)
+	memset(ret, 0, n * sizeof(*ret));
+	if (m == 0)
+		return 0;
+	if (!taken || index_make(&x, before, m) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		wanted.list[i] = (struct candidate){ items[i].filter, i };
-		ret[i] = NULL;
+	if (find_unchanged(&x, items, n, before, by_content_and_name, ret, taken) > 0 &&
+	    find_unchanged(&x, items, n, before, by_content, ret, taken) > 0) {
+		r = collect_rest(items, n, before, m, ret, taken, &wanted, &there);
+		/* Before the name: in a pref that is shared, the key another has can't be taken. */
+		if (r == 0)
+			pair_up(&wanted, &there, by_match, ret, taken);
+		if (r == 0)
+			pair_up(&wanted, &there, by_name_and_form, ret, taken);
 	}
-	for (size_t k = 0; k < m; k++)
-		there.list[k] = (struct candidate){ before[k], k };
-	pair_up(&wanted, &there, by_content_and_name, false, ret, taken);
-	pair_up(&wanted, &there, by_content, false, ret, taken);
-	/* Before the name: in a pref that is shared, the key another one has can't be taken over. */
-	pair_up(&wanted, &there, by_match, true, ret, taken);
-	pair_up(&wanted, &there, by_name_and_form, true, ret, taken);
-	return 0;
+	free(wanted.list);
+	free(there.list);
+	return r;
 }
