@@ -67,6 +67,24 @@ const char *rule_state_name(enum rule_state s)
 	return "?";
 }
 
+bool device_there(const struct snapshot *s, const char *name)
+{
+	return s->found && (state_port(s->found, name) || state_vlan(s->found, name));
+}
+
+/* True if it can't be put in yet, for want of a device. */
+static bool filter_waits(const struct snapshot *s, const struct filter *f)
+{
+	for (size_t i = 0; i < f->action_count; i++) {
+		const struct action *a = &filter_actions(f)[i];
+
+		if ((a->kind == ACTION_REDIRECT || a->kind == ACTION_MIRROR) &&
+		    !device_there(s, a->dev))
+			return true;
+	}
+	return !block_bound(s, f->block);
+}
+
 enum rule_state rule_state(const struct snapshot *s, const struct filter *const *wanted, size_t n)
 {
 	size_t present = 0, in_hw = 0, software = 0;
@@ -81,7 +99,7 @@ enum rule_state rule_state(const struct snapshot *s, const struct filter *const 
 		in_hw += !!(found->flags & TCA_CLS_FLAGS_IN_HW);
 	}
 	if (n == 0 || present < n)
-		return n && !block_bound(s, wanted[0]->block) ? RULE_WAITING : RULE_MISSING;
+		return n && filter_waits(s, wanted[0]) ? RULE_WAITING : RULE_MISSING;
 	if (software == n)
 		return RULE_IN_SOFTWARE;
 	if (in_hw == n)

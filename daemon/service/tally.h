@@ -27,12 +27,13 @@ enum rule_state {
 	RULE_NOT_IN_HARDWARE,
 	RULE_IN_SOFTWARE, /* offload: off, and all there */
 	RULE_MISSING,
-	RULE_WAITING, /* missing, and the block is bound nowhere yet */
+	RULE_WAITING, /* missing, and its block is bound nowhere yet, or its device is not there */
 };
 const char *rule_state_name(enum rule_state s);
 /* The worst of its filters: list of `n` wanted ones. */
 enum rule_state rule_state(const struct snapshot *s, const struct filter *const *wanted, size_t n);
 
+bool device_there(const struct snapshot *s, const char *name);
 /* Is that block bound to a device that is there? */
 bool block_bound(const struct snapshot *s, uint32_t block);
 /* The name a block has in the file, or NULL. */

@@ -17,11 +17,6 @@ static void write_binding(struct jsonw *w, const char *port, const char *directi
 	jsonw_object_end(w);
 }
 
-static bool device_there(const struct snapshot *s, const char *name)
-{
-	return s->found && (state_port(s->found, name) || state_vlan(s->found, name));
-}
-
 static void wanted_binding(struct jsonw *w, const struct snapshot *s, const struct qdisc *wanted,
 			   const struct qdisc *found, uint32_t block)
 {

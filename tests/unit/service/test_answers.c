@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "daemon/service/tally.h"
 #include "tests/unit/service/fake.h"
 #include "tests/unit/service/shape.h"
 
@@ -146,6 +147,27 @@ static void test_blocks(void **state)
 	is_text(named(bindings, "port", "lan2"), "state", "missing");
 	is_text(named(bindings, "port", "lan9"), "state", "waiting");
 	cJSON_Delete(p);
+}
+
+/* What is sent to a device that is not there waits for it. */
+static void test_rule_waits(void **state)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = sample_snapshot();
+	static const char *const devs[] = { "lan1", "lan9" };
+	static const enum rule_state wanted[] = { RULE_MISSING, RULE_WAITING };
+
+	for (size_t i = 0; i < ARRAY_SIZE(devs); i++) {
+		struct action out = { .kind = ACTION_REDIRECT };
+		struct match none = { 0 };
+		struct filter *f;
+
+		memcpy(out.dev, devs[i], strlen(devs[i]));
+		f = filter_new(match_view(&none), &out, 1);
+		assert_non_null(f);
+		f->block = 10;
+		assert_int_equal(rule_state(s, (const struct filter *[]){ f }, 1), wanted[i]);
+		object_unref(f);
+	}
 }
 
 static void test_rules(void **state)
@@ -314,6 +336,7 @@ int main(void)
 		TEST(test_ports),
 		TEST(test_blocks),
 		TEST(test_rules),
+		TEST(test_rule_waits),
 		TEST(test_counters_are_exact),
 		TEST(test_rules_without_engine),
 		TEST(test_rules_in_pieces),
