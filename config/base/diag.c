@@ -24,16 +24,21 @@ static size_t printable(const char *s)
 	return utf8_length(s);
 }
 
-bool diag_file_valid(const char *name)
+bool diag_text_valid(const char *text, size_t most)
 {
 	size_t at = 0;
 
-	for (size_t n = 1; name[at]; at += n) {
-		n = printable(name + at);
+	for (size_t n = 1; text[at]; at += n) {
+		n = printable(text + at);
 		if (!n)
 			return false;
 	}
-	return at > 0 && at <= DIAG_FILE_MAX;
+	return at <= most;
+}
+
+bool diag_file_valid(const char *name)
+{
+	return name[0] && diag_text_valid(name, DIAG_FILE_MAX);
 }
 
 void diag_file_make(const char *path, char to[DIAG_FILE_MAX + 1])

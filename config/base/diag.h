@@ -37,6 +37,8 @@ struct diag {
  */
 #define DIAG_FILE_MAX 127
 bool diag_file_valid(const char *name);
+/* Likewise: at most so many bytes, or none. */
+bool diag_text_valid(const char *text, size_t most);
 void diag_file_make(const char *path, char to[DIAG_FILE_MAX + 1]);
 
 struct diags;

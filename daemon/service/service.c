@@ -9,6 +9,7 @@
 
 #include "daemon/service/client.h"
 #include "daemon/service/counters.h"
+#include "daemon/service/errand.h"
 #include "daemon/service/samples.h"
 #include "daemon/service/serving.h"
 #include "daemon/service/verbs.h"
@@ -144,7 +145,7 @@ void service_stop(struct service *s)
 	while (s->clients)
 		client_kill(s->clients, NULL);
 	service_settle(s);
-	apply_detach(s);
+	errand_detach(s);
 	counters_free(s->counters);
 	samples_free(s->samples);
 	loop_io_free(s->listen_io);

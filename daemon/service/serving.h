@@ -24,7 +24,7 @@ struct samples;
 #define CLIENTS_MAX 4096
 #define CLIENTS_OF_READER 64  /* of one user who may read or write, but for root */
 #define CLIENTS_OF_STRANGER 8 /* of one user who may do neither */
-#define CHECKS_MAX 8 /* plans and checks for others than writers, waiting at the same time */
+#define CHECKS_MAX 8	      /* jobs for others than writers, waiting at the same time */
 
 struct service {
 	struct loop *loop;
@@ -42,7 +42,7 @@ struct service {
 
 	struct client *clients, *dead;
 	size_t client_count;
-	struct errand *errands; /* jobs under way for Check, Plan and Apply */
+	struct errand *errands; /* jobs under way; see errand.h */
 
 	struct counters *counters;
 	struct samples *samples;

@@ -109,6 +109,10 @@ static bool type_fits(const cJSON *value, enum varlink_type type)
 		return cJSON_IsString(value);
 	case VARLINK_BOOL:
 		return cJSON_IsBool(value);
+	case VARLINK_INT:
+		/* That it is whole was seen to before it came here. */
+		return cJSON_IsNumber(value) && value->valuedouble >= 0 &&
+		       value->valuedouble <= 9007199254740992.0;
 	}
 	return false;
 }
@@ -140,6 +144,16 @@ const char *varlink_param_string(const struct cJSON *parameters, const char *nam
 	const cJSON *m = cJSON_GetObjectItemCaseSensitive(parameters, name);
 
 	return cJSON_IsString(m) ? m->valuestring : NULL;
+}
+
+bool varlink_param_u64(const struct cJSON *parameters, const char *name, uint64_t *ret)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(parameters, name);
+
+	if (!cJSON_IsNumber(m))
+		return false;
+	*ret = (uint64_t)m->valuedouble;
+	return true;
 }
 
 bool varlink_param_bool(const struct cJSON *parameters, const char *name)

@@ -7,6 +7,8 @@
 #ifndef SWD_SERVICE_VARLINK_H
 #define SWD_SERVICE_VARLINK_H
 
+#include <stdint.h>
+
 #include "config/base/jsonw.h"
 #include "config/base/util.h"
 
@@ -34,6 +36,7 @@ void varlink_call_clear(struct varlink_call *call);
 enum varlink_type {
 	VARLINK_STRING,
 	VARLINK_BOOL,
+	VARLINK_INT, /* none of ours is negative, or above 2^53 */
 };
 #define VARLINK_PARAMS_MAX 4
 struct varlink_param {
@@ -50,6 +53,8 @@ int varlink_params_check(const struct varlink_param *list, const struct cJSON *p
 			 const char **ret_bad);
 /* NULL or false if it is left out or null. */
 const char *varlink_param_string(const struct cJSON *parameters, const char *name);
+/* False if it is left out or null, and then *ret is untouched. */
+bool varlink_param_u64(const struct cJSON *parameters, const char *name, uint64_t *ret);
 bool varlink_param_bool(const struct cJSON *parameters, const char *name);
 
 /*

@@ -48,7 +48,12 @@ void verb_bypass(struct call *c);
 void verb_check(struct call *c);
 void verb_plan(struct call *c);
 void verb_apply(struct call *c);
-void apply_detach(struct service *s); /* the service goes; jobs end later */
+void verb_confirm(struct call *c);
+void verb_revert(struct call *c);
+/* verbs_history.c */
+void verb_history(struct call *c);
+void verb_generation(struct call *c);
+void verb_export(struct call *c);
 /* verbs_monitor.c */
 void verb_monitor(struct call *c);
 void monitor_event(struct service *s, const struct engine_event *e);

@@ -3,6 +3,7 @@
  * Status: the whole in one screen. From the snapshot alone, and the counting is done once a
  * snapshot, so that nobody who asks often makes it expensive.
  */
+#include "daemon/service/errand.h"
 #include "daemon/service/serving.h"
 #include "daemon/service/verbs.h"
 #include "daemon/service/write.h"
@@ -43,6 +44,7 @@ static void write_applied(struct jsonw *w, const struct snapshot *s)
 {
 	jsonw_key_u64(w, "generation", s->generation);
 	jsonw_key_bool(w, "settled", s->settled);
+	errand_write_deadline(w, &s->armed);
 	jsonw_key_string(w, "last_outcome", apply_outcome_name(s->last_outcome));
 	if (s->last_apply_ns)
 		write_ms(w, "last_apply_ms", s->last_apply_ns);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A deadline by two clocks: a wall clock that is set does not move it, a reboot does not stop it. */
+/* A deadline by two clocks: a wall clock that is set does not move it, a reboot does not stop it.
+ */
 #include "../check.h"
 
 #include "daemon/engine/deadline.h"

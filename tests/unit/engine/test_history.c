@@ -256,7 +256,7 @@ static void a_start_keeps_to_the_revert(void **state)
 	rig_settle(&r);
 	assert_int_equal(fake.requests, 0);
 	assert_int_equal(r.newest->generation, 3);
-	assert_non_null(strstr(rig_alert(&r, "config")->text, "which was reverted; 'sw-cli apply'"));
+	assert_non_null(strstr(rig_alert(&r, "config")->text, "reverted; 'sw-cli apply'"));
 	/* A file that is neither is taken as ever. */
 	rig_stop(&r);
 	rig_write(&r, FILE_TWO "# and a word more\n");

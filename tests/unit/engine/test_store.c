@@ -249,7 +249,8 @@ static const char version_1[] =
 	" x'6f6e650074776f');"
 	"INSERT INTO generation VALUES (8, 1700000001000000000, 'sw-cli pid 5', 1000, 'reverted',"
 	" 'no room', zeroblob(300000));"
-	"INSERT INTO generation VALUES (9, 1700000002000000000, 'SIGHUP', 0, 'trying', NULL, x'61');";
+	"INSERT INTO generation VALUES (9, 1700000002000000000, 'SIGHUP', 0, 'trying', NULL,"
+	" x'61');";
 
 static int64_t number(const char *text)
 {

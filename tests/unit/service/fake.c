@@ -63,17 +63,125 @@ static void do_file(struct fake *f, struct job *job)
 	job->outcome = APPLY_DONE;
 	job->generation = 8;
 	job->steps = 1;
-	job->plan_json = strdup("{\"steps\":[{\"op\":\"add\",\"text\":\"+ x\"}],\"waiting\":[],"
-				"\"conflicts\":[]}");
+	job->plan_json =
+		strdup("{\"steps\":[{\"op\":\"add\",\"reason\":\"missing\",\"kind\":\"qdisc\","
+		       "\"object\":\"x\",\"block\":null,\"rule\":null,\"line\":null,"
+		       "\"text\":\"+ x\"}],\"waiting\":[],\"conflicts\":[]}");
+}
+
+static struct armed armed(uint32_t confirm_ms)
+{
+	return (struct armed){ 8, 7, confirm_ms, clock_boot_ns() + confirm_ms * 1000000ULL };
+}
+
+static void refuse(struct job *job, enum job_refusal why, const char *words)
+{
+	job->result = -EBUSY;
+	job->refusal = why;
+	strcpy(job->words, words);
+}
+
+/* Generation 8 is a failure, 7 the one in force, 6 a revert; there are none besides. */
+static void fill_generation(struct generation *g, uint64_t id)
+{
+	*g = (struct generation){ .id = id, .at_ns = 1700000000123456789, .uid = 1000, .size = 20 };
+	strcpy(g->who, "sw-cli pid 5");
+	strcpy(g->outcome, id == 8 ? "reverted" : "done");
+	strcpy(g->error, id == 8 ? "rule x: kernel: no" : "");
+	strcpy(g->why, id == 7 ? "ticket \"42\"" : "");
+	g->changes = id;
+	g->reverts = id == 6 ? 3 : 0;
+	g->confirm_ms = id == 7 ? 60000 : 0;
+}
+
+static void do_history(struct fake *f, struct job *job)
+{
+	size_t n = 3 + (size_t)atomic_load(&f->history);
+
+	job->generation = 7;
+	job->list = calloc(n, sizeof(*job->list));
+	job->list_count = n;
+	for (size_t i = 0; i < n; i++)
+		fill_generation(&job->list[i], i < 3 ? 8 - i : 100 + i);
+}
+
+static void do_generation(struct job *job)
+{
+	uint64_t id = job->target ? job->target : 7;
+
+	job->generation = 7;
+	if (id > 8) {
+		refuse(job, JOB_NO_GENERATION, "there is no generation 99");
+		return;
+	}
+	job->list = calloc(1, sizeof(*job->list));
+	job->list_count = 1;
+	fill_generation(job->list, id);
+	job->list->text = strdup("version: 1 # \xe2\x82\xac\r\n\t\"\\\n");
+	job->list->diff = id == 6 ? NULL : strdup("+ x: missing\n- y: leftover\n");
+}
+
+static void do_trial(struct fake *f, struct job *job)
+{
+	f->confirm_ms = job->confirm_ms;
+	f->target = job->target;
+	strcpy(f->why, job->why);
+	if (atomic_load(&f->armed) && !job->confirm_ms) {
+		refuse(job, JOB_ARMED, "generation 8 waits");
+		job->armed = armed(60000);
+	} else if (job->target == 99) {
+		refuse(job, JOB_NO_GENERATION, "there is no generation 99");
+	} else {
+		do_file(f, job);
+		if (job->confirm_ms)
+			job->armed = armed(job->confirm_ms);
+	}
+}
+
+static void do_confirm(struct fake *f, struct job *job)
+{
+	job->generation = 8;
+	if (!atomic_load(&f->armed))
+		refuse(job, JOB_NOT_ARMED, "nothing waits");
+	else if (atomic_load(&f->no_room)) {
+		job->result = -ENOSPC;
+		strcpy(job->words, "the deadline stands");
+	}
+}
+
+static void do_well(struct fake *f, struct job *job)
+{
+	switch (job->type) {
+	case JOB_COUNTERS:
+		f->engine->snapshot->counters_ns = now_realtime_ns();
+		return;
+	case JOB_PLAN:
+		do_file(f, job);
+		return;
+	case JOB_APPLY:
+	case JOB_REVERT:
+		do_trial(f, job);
+		return;
+	case JOB_CONFIRM:
+		do_confirm(f, job);
+		return;
+	case JOB_HISTORY:
+		do_history(f, job);
+		return;
+	case JOB_GENERATION:
+		do_generation(job);
+		return;
+	case JOB_STOP:
+	case JOB_TEARDOWN:
+		fail_msg("no client asks for that");
+	}
 }
 
 static void do_job(struct fake *f, struct job *job, int result)
 {
 	job->result = result;
-	if (result == 0 && job->type != JOB_COUNTERS)
-		do_file(f, job);
-	else if (result == 0)
-		f->engine->snapshot->counters_ns = now_realtime_ns();
+	if (result == 0)
+		do_well(f, job);
 	job->done(job, job->data);
 	job_free(job);
 }

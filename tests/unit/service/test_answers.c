@@ -315,6 +315,123 @@ static void test_bypass(void **state)
 	cJSON_Delete(p);
 }
 
+/* The engine's part of an answer is not the snapshot's: what it says comes through whole. */
+static void test_on_trial(void **state)
+{
+	struct snapshot *s;
+	cJSON *p = ask("Status", NULL);
+
+	assert_true(cJSON_IsNull(at(p, "deadline")));
+	cJSON_Delete(p);
+	p = ask("Apply", "{\"text\":\"good\",\"why\":\"ticket 42\"}");
+	assert_true(cJSON_IsNull(at(p, "deadline")));
+	assert_int_equal(fake.confirm_ms, 0);
+	assert_string_equal(fake.why, "ticket 42");
+	cJSON_Delete(p);
+	p = ask("Apply", "{\"confirm_ms\":60000}");
+	is_number(at(p, "deadline"), "generation", 8);
+	is_number(at(p, "deadline"), "back_to", 7);
+	is_number(at(p, "deadline"), "confirm_ms", 60000);
+	assert_in_range((int)at(at(p, "deadline"), "left_ms")->valuedouble, 50000, 60000);
+	assert_int_equal(fake.confirm_ms, 60000);
+	cJSON_Delete(p);
+	p = ask("Revert", "{\"generation\":5,\"confirm_ms\":1000,\"why\":\"\"}");
+	is_number(p, "generation", 8);
+	assert_int_equal(fake.target, 5);
+	cJSON_Delete(p);
+	p = ask("Revert", NULL);
+	assert_true(cJSON_IsNull(at(p, "deadline")));
+	assert_int_equal(fake.target, 0);
+	cJSON_Delete(p);
+	atomic_store(&fake.armed, true);
+	p = ask("Confirm", NULL);
+	is_number(p, "generation", 8);
+	cJSON_Delete(p);
+
+	s = sample_snapshot();
+	s->armed = (struct armed){ 8, 7, 60000, clock_boot_ns() + 30500000000ULL };
+	fake_publish(&fake, s);
+	p = ask("Status", NULL);
+	assert_in_range((int)at(at(p, "deadline"), "left_ms")->valuedouble, 25000, 30500);
+	cJSON_Delete(p);
+	/* The deadline has passed, and the engine is busy elsewhere. */
+	s = sample_snapshot();
+	s->armed = (struct armed){ 8, 7, 60000, 1 };
+	fake_publish(&fake, s);
+	p = ask("Status", NULL);
+	is_number(at(p, "deadline"), "left_ms", 0);
+	cJSON_Delete(p);
+}
+
+static void test_history(void **state)
+{
+	cJSON *p = ask("History", NULL);
+	const cJSON *g = at(p, "generations")->child;
+
+	is_number(p, "current", 7);
+	assert_int_equal(cJSON_GetArraySize(at(p, "generations")), 3);
+	is_number(g, "id", 8);
+	is_text(g, "outcome", "reverted");
+	is_text(g, "error", "rule x: kernel: no");
+	is_text(g, "why", NULL);
+	g = g->next;
+	is_number(g, "at_ms", 1700000000123.0);
+	is_text(g, "who", "sw-cli pid 5");
+	is_number(g, "uid", 1000);
+	is_text(g, "why", "ticket \"42\"");
+	is_text(g, "error", NULL);
+	is_number(g, "confirm_ms", 60000);
+	assert_true(cJSON_IsNull(at(g, "reverts")));
+	is_number(g->next, "reverts", 3);
+	assert_true(cJSON_IsNull(at(g->next, "confirm_ms")));
+	cJSON_Delete(p);
+	p = ask("Generation", "{\"generation\":8}");
+	is_number(at(p, "generation"), "id", 8);
+	is_text(p, "diff", "+ x: missing\n- y: leftover\n");
+	cJSON_Delete(p);
+	p = ask("Generation", "{\"generation\":6}");
+	is_text(p, "diff", NULL);
+	cJSON_Delete(p);
+	p = ask("Export", NULL);
+	is_number(p, "generation", 7);
+	is_text(p, "text", "version: 1 # \xe2\x82\xac\r\n\t\"\\\n");
+	cJSON_Delete(p);
+}
+
+static void test_history_in_pieces(void **state)
+{
+	enum {
+		MORE = 10000
+	};
+	int fd = client_connect(&fake), n = 0, pieces = 0;
+	char *answer;
+
+	atomic_store(&fake.history, MORE);
+	answer = client_ask(fd, "{\"method\":\"io.swd.Switch.History\"}");
+	assert_non_null(strstr(answer, "org.varlink.service.ExpectedMore"));
+	free(answer);
+	client_say(fd, "{\"method\":\"io.swd.Switch.History\",\"more\":true}");
+	for (bool more = true; more; pieces++) {
+		cJSON *reply, *p;
+
+		answer = client_hear(fd);
+		assert_non_null(answer);
+		assert_true(strlen(answer) < 128 << 10);
+		reply = cJSON_Parse(answer);
+		p = cJSON_GetObjectItem(reply, "parameters");
+		shape_check("History", p);
+		is_number(p, "current", 7);
+		for (const cJSON *g = at(p, "generations")->child; g; g = g->next, n++)
+			is_number(g, "id", n < 3 ? 8 - n : 100 + n);
+		more = cJSON_IsTrue(cJSON_GetObjectItem(reply, "continues"));
+		cJSON_Delete(reply);
+		free(answer);
+	}
+	assert_int_equal(n, MORE + 3);
+	assert_true(pieces > 10);
+	close(fd);
+}
+
 /* Before the first good file there is no configuration at all. */
 static void test_nothing_yet(void **state)
 {
@@ -341,6 +458,9 @@ int main(void)
 		TEST(test_rules_without_engine),
 		TEST(test_rules_in_pieces),
 		TEST(test_bypass),
+		TEST(test_on_trial),
+		TEST(test_history),
+		TEST(test_history_in_pieces),
 		TEST(test_nothing_yet),
 	};
 

@@ -208,13 +208,79 @@ static void test_files(void **state)
 	       "\"parameter\":\"name\"}}");
 	expect("{\"method\":\"io.swd.Switch.Plan\"}", "\"steps\":1");
 	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"good\"}}",
-	       "{\"parameters\":{\"generation\":8,\"plan\":{\"steps\":[{\"op\":\"add\"");
+	       "{\"parameters\":{\"generation\":8,\"deadline\":null,\"plan\":{\"steps\":["
+	       "{\"op\":\"add\"");
 	assert_memory_equal(fake.who, "test_service", 12);
 	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"bad\"}}",
 	       "{\"error\":\"io.swd.Switch.BadConfig\",\"parameters\":{\"diags\":[{");
 	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"refuse\"}}",
 	       "{\"error\":\"io.swd.Switch.Refused\",\"parameters\":{\"outcome\":\"reverted\","
 	       "\"text\":\"rule no-bogons: kernel: table full\"");
+}
+
+/* What is out of bounds never reaches the engine; what the engine refuses has its own error. */
+static void test_trials(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "Apply", "\"confirm_ms\":999" },
+		{ "Apply", "\"confirm_ms\":86400001" },
+		{ "Apply", "\"confirm_ms\":0" },
+		{ "Apply", "\"confirm_ms\":-60000" },
+		{ "Apply", "\"confirm_ms\":9223372036854775807" },
+		{ "Revert", "\"confirm_ms\":\"60s\"" },
+		{ "Apply", "\"why\":\"two\\nlines\"" },
+		{ "Apply", "\"why\":7" },
+		{ "Revert", "\"generation\":0" },
+		{ "Revert", "\"generation\":-1" },
+		{ "Generation", "\"generation\":0" },
+		{ "Export", "\"generation\":true" },
+		{ "Confirm", "\"generation\":8" },
+		{ "History", "\"limit\":8" },
+	};
+	char message[600], wanted[120], why[300];
+	int before = atomic_load(&fake.submitted);
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		const char *end = strchr(bad[i][1] + 1, '"');
+
+		snprintf(message, sizeof(message),
+			 "{\"method\":\"io.swd.Switch.%s\",\"parameters\":{%s}}", bad[i][0],
+			 bad[i][1]);
+		snprintf(wanted, sizeof(wanted),
+			 "org.varlink.service.InvalidParameter\","
+			 "\"parameters\":{\"parameter\":%.*s\"",
+			 (int)(end - bad[i][1]), bad[i][1]);
+		expect(message, wanted);
+	}
+	memset(why, 'w', sizeof(why));
+	why[201] = '\0';
+	snprintf(message, sizeof(message),
+		 "{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"why\":\"%s\"}}", why);
+	expect(message, "\"parameter\":\"why\"");
+	assert_int_equal(atomic_load(&fake.submitted), before);
+	snprintf(message, sizeof(message),
+		 "{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"why\":\"%s\",\"text\":null,"
+		 "\"confirm_ms\":null}}",
+		 why + 1);
+	expect(message, "\"generation\":8,\"deadline\":null");
+	assert_int_equal(strlen(fake.why), 200);
+
+	expect("{\"method\":\"io.swd.Switch.Confirm\"}",
+	       "{\"error\":\"io.swd.Switch.NotArmed\","
+	       "\"parameters\":{\"text\":\"nothing waits\"}}");
+	expect("{\"method\":\"io.swd.Switch.Revert\",\"parameters\":{\"generation\":99}}",
+	       "{\"error\":\"io.swd.Switch.NoSuchGeneration\","
+	       "\"parameters\":{\"text\":\"there is no generation 99\"}}");
+	expect("{\"method\":\"io.swd.Switch.Export\",\"parameters\":{\"generation\":99}}",
+	       "io.swd.Switch.NoSuchGeneration");
+	atomic_store(&fake.armed, true);
+	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"good\"}}",
+	       "{\"error\":\"io.swd.Switch.Armed\",\"parameters\":{\"text\":\"generation 8 waits\","
+	       "\"deadline\":{\"generation\":8,\"back_to\":7,\"confirm_ms\":60000,\"left_ms\":");
+	atomic_store(&fake.no_room, true);
+	expect("{\"method\":\"io.swd.Switch.Confirm\"}",
+	       "{\"error\":\"io.swd.Switch.Failed\",\"parameters\":{\"errno\":28,\"text\":\"the "
+	       "deadline stands\"}}");
 }
 
 /* A client that does not wait for its apply, and an engine that outlives the service. */
@@ -330,6 +396,14 @@ static void as_reader(void)
 		_exit(12);
 	if (!strstr(client_ask(fd, "{\"method\":\"io.swd.Switch.Apply\"}"), "AccessDenied"))
 		_exit(13);
+	if (!strstr(client_ask(fd, "{\"method\":\"io.swd.Switch.Confirm\"}"), "AccessDenied"))
+		_exit(14);
+	if (!strstr(client_ask(fd, "{\"method\":\"io.swd.Switch.Revert\"}"), "AccessDenied"))
+		_exit(15);
+	if (!strstr(client_ask(fd, "{\"method\":\"io.swd.Switch.History\"}"), "\"current\":7"))
+		_exit(16);
+	if (!strstr(client_ask(fd, "{\"method\":\"io.swd.Switch.Export\"}"), "version: 1"))
+		_exit(17);
 	_exit(0);
 }
 
@@ -398,6 +472,7 @@ int main(void)
 		TEST(test_pipelining),	TEST(test_oneway),  TEST(test_too_long),
 		TEST(test_half_closed), TEST(test_files),   TEST(test_jobs_outlive),
 		TEST(test_stopping),	TEST(test_monitor), TEST(test_rights),
+		TEST(test_trials),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,11 @@ static void test_replies(void **state)
 /* Each verb is a method of the text with the same parameters, and there are no other methods. */
 static void test_table_and_text(void **state)
 {
+	static const char *const types[] = {
+		[VARLINK_STRING] = "string",
+		[VARLINK_BOOL] = "bool",
+		[VARLINK_INT] = "int",
+	};
 	size_t methods = 0;
 
 	for (const char *at = interface_switch; (at = strstr(at, "\nmethod ")); at++)
@@ -151,7 +156,7 @@ static void test_table_and_text(void **state)
 			n += snprintf(line + n, sizeof(line) - (size_t)n, "%s%s: %s%s",
 				      p ? ", " : "", v->params[p].name,
 				      v->params[p].optional ? "?" : "",
-				      v->params[p].type == VARLINK_STRING ? "string" : "bool");
+				      types[v->params[p].type]);
 		snprintf(line + n, sizeof(line) - (size_t)n, ") -> (");
 		if (!strstr(ours ? interface_switch : interface_varlink, line))
 			fail_msg("not in the interface text: %s", line);
