@@ -12,17 +12,19 @@
 /* clang-format off */
 static const char help[] =
 	"Usage: swd [OPTION]...\n"
-	"Keeps ports, VLANs and tc blocks as one YAML file says, and blocks in the bypass.\n"
+	"Keeps ports, VLAN legs and tc blocks as one YAML file says, and packets that reach the\n"
+	"CPU out of rules that hardware holds.\n"
 	"It stays in the foreground and logs to standard error.\n"
 	"\n"
 	"  --config FILE      what the switch should be (/etc/swd/swd.yaml)\n"
 	"  --socket PATH      where clients find it (/run/swd/swd.sock)\n"
 	"  --state DIR        where it keeps what must survive (/var/lib/swd)\n"
 	"  --log-level LEVEL  error, warning, notice, info, debug; else as the file says\n"
-	"  --version          the version\n"
-	"  --help             this text\n"
+	"  -V, --version      the version\n"
+	"  -h, --help         this text\n"
 	"\n"
-	"SIGHUP reads the file again. SIGTERM and SIGINT end swd; the kernel keeps all.\n";
+	"SIGHUP reads the file again. SIGTERM and SIGINT end swd; the kernel keeps all.\n"
+	"See swd(8), swd.yaml(5) and sw-cli(8).\n";
 /* clang-format on */
 
 enum {
@@ -30,8 +32,8 @@ enum {
 	OPT_SOCKET,
 	OPT_STATE,
 	OPT_LOG_LEVEL,
-	OPT_VERSION,
-	OPT_HELP
+	OPT_VERSION = 'V',
+	OPT_HELP = 'h'
 };
 
 static const struct option table[] = {
@@ -62,7 +64,7 @@ int options_parse(int argc, char **argv, struct swd_options *ret)
 		.state = "/var/lib/swd",
 		.log_level = -1,
 	};
-	while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "hV", table, NULL)) != -1) {
 		switch (opt) {
 		case OPT_CONFIG:
 			ret->config = optarg;
