@@ -14,6 +14,19 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
+uint64_t hash_text(const void *text, size_t size)
+{
+	const uint8_t *at = text;
+	uint64_t hash = HASH_START ^ size, word;
+
+	for (; size >= sizeof(word); size -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash ^= hash >> 29;
+	}
+	return hash_bytes(hash, at, size);
+}
+
 int hash_any_twice(const struct hash_list *l)
 {
 	_cleanup_free_ uint32_t *seen = NULL; /* open addressing: index + 1 */

@@ -13,6 +13,9 @@
 #define HASH_START 0xcbf29ce484222325ULL
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size);
 
+/* The same for long texts, eight bytes a step; another number. */
+uint64_t hash_text(const void *text, size_t size);
+
 struct hash_list {
 	const void *list; /* what hash() and same() know; they get indexes below count */
 	size_t count;

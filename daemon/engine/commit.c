@@ -79,7 +79,7 @@ void commit_apply(struct engine_owner *o, struct job *job)
 	else
 		job->steps = t.plan.count;
 	if (r == 0) {
-		plan_json_text(&t.plan, &job->plan_json);
+		trial_tell_plan(&t, &job->plan_json);
 		r = trial_run(o, &t);
 	}
 	job->result = r;
@@ -136,7 +136,7 @@ void commit_teardown(struct engine_owner *o, struct job *job)
 		confirm_forget(o);
 		config_unref(take(o->config));
 		state_free(take(o->filters));
-		plan_json_text(&t.plan, &job->plan_json);
+		trial_tell_plan(&t, &job->plan_json);
 		r = apply_run(o, &t.plan, APPLY_EACH, t.diags, &apply);
 	}
 	job->result = r;

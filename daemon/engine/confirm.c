@@ -216,7 +216,7 @@ static void take_back(struct engine_owner *o, const char *words, struct job *job
 		job->result = r;
 		job->generation = o->generation;
 		job->steps = t.plan.count;
-		plan_json_text(&t.plan, &job->plan_json);
+		trial_tell_plan(&t, &job->plan_json);
 		job->diags = take(d);
 	}
 	diags_free(d);

@@ -285,8 +285,10 @@ static void filter_event(struct engine_owner *o, const struct kernel_event *e)
 			observe_stale_all(o);
 		tell_foreign(o, f);
 		/* Our own is in found from its answer, unless the answer never came. */
-		if (!e->own || !state_find(o->found, f))
+		if (!e->own)
 			observe_put(o, &f->obj);
+		else if (!state_find(o->found, f))
+			ask_later(o, &f->obj);
 		return;
 	}
 	if (f->pref == 0) {
@@ -352,13 +354,19 @@ static void object_event(struct engine_owner *o, const struct kernel_event *e)
 	}
 }
 
+struct listening {
+	struct engine_owner *o;
+	bool heard;
+};
+
 static void on_event(const struct kernel_event *e, void *data)
 {
 	static struct log_limit limit;
-	struct engine_owner *o = data;
+	struct listening *l = data;
+	struct engine_owner *o = l->o;
 	unsigned int missed;
 
-	owner_changed(o);
+	l->heard = true;
 	switch (e->type) {
 	case KERNEL_EVENT_NEW:
 	case KERNEL_EVENT_GONE:
@@ -386,8 +394,14 @@ bool observe_events(struct engine_owner *o)
 	bool more = true;
 
 	for (int i = 0; i < READ_ROUNDS && more; i++) {
+		struct listening l = { .o = o };
+		int r;
+
 		more = false;
-		if (kernel_read_events(o->kernel, READ_AT_ONCE, on_event, o, &more) < 0) {
+		r = kernel_read_events(o->kernel, READ_AT_ONCE, on_event, &l, &more);
+		if (l.heard)
+			owner_changed(o);
+		if (r < 0) {
 			observe_stale_all(o);
 			break;
 		}

@@ -48,6 +48,7 @@ struct engine_owner {
 	struct state *filters; /* compiled; NULL likewise */
 	uint64_t generation;   /* in force; 0: none */
 	uint64_t text_hash;    /* of its text */
+	bool text_quiet;       /* there was nothing to say of it */
 	/* Only confirm writes these. */
 	struct deadline deadline; /* .generation 0: that in force needs no confirmation */
 	struct generation back;	  /* what comes back at the deadline */

@@ -17,6 +17,7 @@
 #include "daemon/kernel/cookie.h"
 
 #define LOG_DIAGS 100
+#define TELL_STEPS 1000
 #define DIFF_BYTES 65536 /* of a diff in the store */
 
 static struct origin nowhere;
@@ -56,9 +57,26 @@ void trial_conflicts(struct trial *t)
 	}
 }
 
+/* True if the text is the one in force, and nothing was said of it: it needs no second reading. */
+static bool is_in_force(const struct engine_owner *o, const struct trial *t)
+{
+	return o->config && o->filters && o->text_quiet && t->hash == o->text_hash &&
+	       streq(o->config->file, diags_file(t->diags));
+}
+
+static int make_candidate(struct engine_owner *o, struct trial *t)
+{
+	t->hash = trial_hash(t->text, t->size);
+	if (!is_in_force(o, t))
+		return candidate_make(o, t->text, t->size, t->diags, &t->candidate);
+	t->candidate.filters = state_copy(o->filters);
+	t->candidate.config = config_ref(o->config);
+	return t->candidate.filters ? 0 : -ENOMEM;
+}
+
 int trial_prepare(struct engine_owner *o, struct trial *t)
 {
-	int r = candidate_make(o, t->text, t->size, t->diags, &t->candidate);
+	int r = make_candidate(o, t);
 
 	if (r == 0) {
 		observe_events(o);
@@ -89,7 +107,8 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	o->config = take(t->candidate.config);
 	o->filters = take(t->candidate.filters);
 	o->generation = generation;
-	o->text_hash = trial_hash(t->text, t->size);
+	o->text_hash = t->hash;
+	o->text_quiet = diags_count(t->diags) == 0;
 	log_set_level(o->config->daemon.log_level);
 	backoff_forget(&o->backoff);
 	o->audit_due = now_monotonic_ns() + o->config->daemon.audit_ms * 1000000ULL;
@@ -106,9 +125,15 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	owner_changed(o);
 }
 
+void trial_tell_plan(const struct trial *t, char **ret)
+{
+	if (t->plan.count <= TELL_STEPS)
+		plan_json_text(&t->plan, ret);
+}
+
 uint64_t trial_hash(const char *text, size_t size)
 {
-	return hash_bytes(HASH_START, text, size) ^ size;
+	return hash_text(text, size);
 }
 
 static void first_error(const struct diags *d, char *to, size_t size)
@@ -253,7 +278,7 @@ static void conclude(struct engine_owner *o, struct trial *t, uint64_t id,
 
 int trial_run(struct engine_owner *o, struct trial *t)
 {
-	bool same = o->generation && trial_hash(t->text, t->size) == o->text_hash;
+	bool same = o->generation && t->hash == o->text_hash;
 	_cleanup_(state_freep) struct state *before = NULL;
 	enum apply_outcome outcome = APPLY_REFUSED;
 	uint64_t id = o->generation;

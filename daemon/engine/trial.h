@@ -13,6 +13,7 @@ struct trial {
 	const char *text; /* not owned, or `read` */
 	char *read;	  /* owned: what was read from the file */
 	size_t size;
+	uint64_t hash;	       /* of the text, once it is prepared */
 	const char *who, *why; /* why may be NULL */
 	uid_t uid;
 	uint64_t reverts;    /* the generation whose text it is, or 0 */
@@ -46,6 +47,8 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation);
 int trial_end(struct engine_owner *o, struct trial *t, enum apply_outcome outcome, int result);
 /* What is wrong with a text, to the log: up to 100 lines, and how many more. NULL: nothing. */
 void trial_log(const struct diags *d);
+/* The plan for whoever asked for an apply; left out if it has more than 1,000 steps. */
+void trial_tell_plan(const struct trial *t, char **ret);
 uint64_t trial_hash(const char *text, size_t size);
 
 #endif

@@ -58,6 +58,9 @@ const struct codec *codec_of(enum kind kind);
 /* By the type of a message, NEW or DEL; NULL: nothing we read. */
 const struct codec *codec_of_message(uint16_t nlmsg_type);
 
+/* The same for a filter of ours, with its key, type and flags alone. */
+int codec_parse_own_filter(const struct nlmsghdr *h, struct object **ret);
+
 /* The dump of one pref of a filter's block: key's block, chain, pref and protocol. */
 int codec_dump_pref(struct nl_msg *m, const struct filter *key);
 

@@ -98,6 +98,13 @@ static void nameless_filter(struct reader *rd, const struct filter *key)
 			 });
 }
 
+static int parse(const struct reader *rd, const struct nlmsghdr *h, struct object **ret)
+{
+	if (rd->own && (h->nlmsg_type == RTM_NEWTFILTER || h->nlmsg_type == RTM_DELTFILTER))
+		return codec_parse_own_filter(h, ret);
+	return kernel_parse(rd->k, h, ret);
+}
+
 static void message(struct reader *rd, const struct nlmsghdr *h)
 {
 	_cleanup_object_ struct object *o = NULL;
@@ -107,7 +114,7 @@ static void message(struct reader *rd, const struct nlmsghdr *h)
 	if (what == 0)
 		return;
 	rd->own = h->nlmsg_pid != 0 && h->nlmsg_pid == rd->k->request->port;
-	if (kernel_parse(rd->k, h, &o) < 0) {
+	if (parse(rd, h, &o) < 0) {
 		tell(rd, (struct kernel_event){ .type = KERNEL_EVENT_LOST });
 		return;
 	}

@@ -153,6 +153,32 @@ static void nothing_read(struct classified *c, struct actions_read *actions)
 	actions_none(actions);
 }
 
+/* What all messages on filters begin with. 1; 0: none of ours; or -EBADMSG. */
+static int read_head(const struct nlmsghdr *h, struct nlattr *tb[TCA_MAX + 1], struct tcmsg *ret,
+		     char kind[16])
+{
+	int r = codec_message(h, sizeof(*ret), tb, TCA_MAX, filter_policy);
+
+	if (r < 0)
+		return r;
+	memcpy(ret, nlmsg_data(h), sizeof(*ret));
+	if ((uint32_t)ret->tcm_ifindex != TCM_IFINDEX_MAGIC_BLOCK || ret->tcm_block_index == 0)
+		return 0;
+	/* Messages on a chain or a whole pref have no options, some no kind. */
+	if (!codec_text(tb[TCA_KIND], kind, 16) && tb[TCA_OPTIONS])
+		return -EBADMSG;
+	return 1;
+}
+
+static void set_key(struct filter *f, const struct tcmsg *tcm, const struct nlattr *chain)
+{
+	f->block = tcm->tcm_block_index;
+	f->chain = chain ? nla_get_u32(chain) : 0;
+	f->pref = (uint16_t)(TC_H_MAJ(tcm->tcm_info) >> 16);
+	f->protocol = ntohs(TC_H_MIN(tcm->tcm_info));
+	f->handle = tcm->tcm_handle;
+}
+
 static int filter_parse(const struct nlmsghdr *h, const struct codec_names *names,
 			struct object **ret)
 {
@@ -162,18 +188,12 @@ static int filter_parse(const struct nlmsghdr *h, const struct codec_names *name
 	struct filter *f;
 	struct tcmsg tcm;
 	char kind[16];
-	int r = codec_message(h, sizeof(tcm), tb, TCA_MAX, filter_policy);
+	int r = read_head(h, tb, &tcm, kind);
 
-	if (r < 0)
-		return r;
-	memcpy(&tcm, nlmsg_data(h), sizeof(tcm));
 	*ret = NULL;
-	if ((uint32_t)tcm.tcm_ifindex != TCM_IFINDEX_MAGIC_BLOCK || tcm.tcm_block_index == 0)
-		return 0;
+	if (r <= 0)
+		return r;
 	nothing_read(&c, &actions);
-	/* Messages on a chain or a whole pref have no options, some no kind. */
-	if (!codec_text(tb[TCA_KIND], kind, sizeof(kind)) && tb[TCA_OPTIONS])
-		return -EBADMSG;
 	r = 0;
 	if (tb[TCA_OPTIONS])
 		r = read_options(kind, tb[TCA_OPTIONS], ntohs(TC_H_MIN(tcm.tcm_info)), &c);
@@ -190,11 +210,7 @@ static int filter_parse(const struct nlmsghdr *h, const struct codec_names *name
 	f = filter_new(match_view(&c.match), actions.list, actions.count);
 	if (!f)
 		return -ENOMEM;
-	f->block = tcm.tcm_block_index;
-	f->chain = tb[TCA_CHAIN] ? nla_get_u32(tb[TCA_CHAIN]) : 0;
-	f->pref = (uint16_t)(TC_H_MAJ(tcm.tcm_info) >> 16);
-	f->protocol = ntohs(TC_H_MIN(tcm.tcm_info));
-	f->handle = tcm.tcm_handle;
+	set_key(f, &tcm, tb[TCA_CHAIN]);
 	f->type = c.strange ? FILTER_OTHER : type_of(kind);
 	COPY_NAME(f->other, f->type == FILTER_OTHER ? kind : "");
 	f->flags = c.flags;
@@ -204,6 +220,42 @@ static int filter_parse(const struct nlmsghdr *h, const struct codec_names *name
 	f->owner = f->has_cookie && cookie_is_ours(f->cookie, names->instance) ? OWNER_OURS
 									       : OWNER_FOREIGN;
 	f->stats = actions.stats;
+	*ret = &f->obj;
+	return 0;
+}
+
+static uint32_t read_flags(const struct nlattr *options, unsigned int attr)
+{
+	size_t left = attr_len(options);
+
+	for (const struct nlattr *a = attr_data(options); attr_ok(a, left); a = attr_next(a, &left))
+		if (attr_type(a) == attr && attr_len(a) >= sizeof(uint32_t))
+			return nla_get_u32((struct nlattr *)(uintptr_t)a);
+	return 0;
+}
+
+int codec_parse_own_filter(const struct nlmsghdr *h, struct object **ret)
+{
+	struct nlattr *tb[TCA_MAX + 1];
+	struct filter *f;
+	struct tcmsg tcm;
+	char kind[16];
+	int r = read_head(h, tb, &tcm, kind);
+
+	*ret = NULL;
+	if (r <= 0)
+		return r;
+	f = filter_new((struct match_view){ 0 }, NULL, 0);
+	if (!f)
+		return -ENOMEM;
+	set_key(f, &tcm, tb[TCA_CHAIN]);
+	f->type = type_of(kind);
+	COPY_NAME(f->other, f->type == FILTER_OTHER ? kind : "");
+	f->owner = OWNER_OURS;
+	if (tb[TCA_OPTIONS] && f->type != FILTER_OTHER)
+		f->flags =
+			read_flags(tb[TCA_OPTIONS], f->type == FILTER_FLOWER ? TCA_FLOWER_FLAGS
+									     : TCA_MATCHALL_FLAGS);
 	*ret = &f->obj;
 	return 0;
 }

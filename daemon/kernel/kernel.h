@@ -109,7 +109,8 @@ struct kernel_event {
 	const struct object *object; /* valid during the call; take a reference to keep it */
 	const char *old_name;
 	const struct bypass_reading *reading;
-	bool own; /* caused by one of our own requests */
+	bool own; /* caused by one of our own requests: then a filter comes without match and
+		     actions, which its answer told */
 };
 
 /* Descriptors to watch for reading; n is at most KERNEL_EVENT_FDS. */

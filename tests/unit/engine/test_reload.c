@@ -82,15 +82,32 @@ static void own_events_leave_it_settled(void **state)
 
 static void unchanged_reload_sends_nothing(void **state)
 {
+	const struct config *before;
 	struct rig r;
 
 	start_with(&r, FILE_ONE);
 	assert_int_equal(rig_reload_ok(&r), 0);
 	assert_int_equal(r.newest->generation, 1);
+	/* The text in force is not even read again. */
+	before = r.o->config;
+	assert_int_equal(rig_reload_ok(&r), 0);
+	assert_ptr_equal(r.o->config, before);
 	/* Another text of the same meaning: a generation, and still no request. */
 	rig_write(&r, "# words\n" FILE_ONE);
 	assert_int_equal(rig_reload_ok(&r), 0);
+	assert_ptr_not_equal(r.o->config, before);
 	assert_int_equal(r.newest->generation, 2);
+	/* What there is to say of it is said each time. */
+	rig_write(
+		&r, FILE_ONE
+		"  idle: { id: 77, bind: [], rules: [{ name: a, match: { src: 10.1.2.3 }, action: drop }] }\n");
+	for (int i = 0; i < 2; i++) {
+		struct job *job = rig_reload(&r);
+
+		assert_int_equal(job->result, 0);
+		assert_true(diags_count(job->diags) > 0);
+		job_free(job);
+	}
 	rig_end(&r);
 }
 
