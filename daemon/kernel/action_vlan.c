@@ -65,6 +65,9 @@ static int vlan_parse(const struct nlattr *options, const struct codec_names *na
 	ret->vlan.ethertype = ETH_P_8021Q;
 	if (tb[TCA_VLAN_PUSH_VLAN_PROTOCOL])
 		ret->vlan.ethertype = ntohs(nla_get_u16(tb[TCA_VLAN_PUSH_VLAN_PROTOCOL]));
+	/* There is no such tag, and to us 0 says that none is named. */
+	if (ret->vlan.ethertype == 0)
+		return -EBADMSG;
 	/* A push without a priority is one with priority 0, and the kernel tells it so. */
 	ret->vlan.has_prio = p.v_action == TCA_VLAN_ACT_PUSH;
 	if (tb[TCA_VLAN_PUSH_VLAN_PRIORITY]) {
