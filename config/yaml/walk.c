@@ -109,9 +109,8 @@ static int by_text(const void *a, const void *b)
 	return x->line != y->line ? CMP(x->line, y->line) : CMP(x->column, y->column);
 }
 
-#define FEW_KEYS                                                                         \
-	16 /* compared in pairs; a map may have a hundred thousand, and those are sorted \
-	    */
+/* So many are compared in pairs; a map may have a hundred thousand, and those are sorted. */
+#define FEW_KEYS 16
 
 static bool same_key(const struct node *a, const struct node *b)
 {
