@@ -79,7 +79,7 @@ static struct node *hang(struct quick *q, struct open *in, enum node_kind kind)
 	*in->tail = n;
 	in->tail = &n->next;
 	in->node->count += in->node->kind == NODE_LIST || in->wants_value;
-	in->wants_value = !in->wants_value;
+	in->wants_value = in->node->kind == NODE_MAP && !in->wants_value;
 	return n;
 }
 

@@ -57,6 +57,7 @@ static const char *const plain[] = {
 	"a: b # c\n\n# d\n  # e\nf:  g   \n",
 	"a:\n  b:\n    c: d\n  e: f\ng: h\n",
 	"a:\n- b\n- c\nd: e\n",
+	"a:\n  - b\n",
 	"a:\n  - b\n  - c: d\n    e: f\n  -   g: h\n      i: j\nk: l\n",
 	"a:\n  - b:\n    - c\n    - d\n    e: f\n  - g\n",
 	"a: {}\nb: []\nc: { d: e, f: [g, h], i: { j: k } }\nl: [{ m: n }, o]\n",
