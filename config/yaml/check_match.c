@@ -149,6 +149,31 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 			"is none, expected one of them");
 }
 
+static bool has_action(const struct draft_rule *r, enum action_kind kind)
+{
+	for (size_t i = 0; HAS(r, RULE_ACTION) && i < r->actions.count; i++)
+		if (r->actions.list[i].kind == kind)
+			return true;
+	return false;
+}
+
+/*
+ * A filter for untagged frames asks for their ethertype, and there is none for "no tag, whatever
+ * else" (daemon/policy/expand.c). dec-ttl says that it is IP.
+ */
+static void check_untagged(const struct checker *c, const struct draft_block *b,
+			   const struct draft_rule *r)
+{
+	bool all = r->match.ethertype == ETHERTYPE_ALL && !r->match.tagging;
+
+	if (draft_tagging(b, r) != TAGGING_NONE || all || ethertype_is_vlan(r->match.ethertype) ||
+	    match_carries(&r->match) != CARRIES_ANYTHING || has_action(r, ACTION_DEC_TTL))
+		return;
+	check_add_rule(c, DIAG_ERROR, b, r, node_origin(r->match.node),
+		       "no filter can say 'every frame without a tag', expected an ethertype or a "
+		       "field of IP or ARP in the match, or tagging: any");
+}
+
 void check_match(const struct checker *c, const struct draft_block *b, const struct draft_rule *r)
 {
 	if (!HAS(r, RULE_MATCH))
@@ -156,4 +181,5 @@ void check_match(const struct checker *c, const struct draft_block *b, const str
 	if (check_carries(c, b, r))
 		check_needs_proto(c, b, r);
 	check_tags(c, b, r);
+	check_untagged(c, b, r);
 }
