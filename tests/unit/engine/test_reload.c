@@ -143,8 +143,8 @@ static void another_swd_s_filters_are_foreign(void **state)
 	strcpy(mine, r.state);
 	snprintf(r.state, sizeof(r.state), "%s/other", r.dir);
 	assert_int_equal(mkdir(r.state, 0700), 0);
-	rig_write(&r,
-		  HEAD BLOCK "    rules: [{ name: r, match: { dst: 10.0.0.1 }, action: drop }]\n");
+	rig_write(&r, HEAD BLOCK "    rules:\n"
+				 "      - { name: r, match: { dst: 10.0.0.1 }, action: drop }\n");
 	rig_start(&r);
 	rig_settle(&r);
 	assert_int_equal(r.newest->last_outcome, APPLY_DONE);
