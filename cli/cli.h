@@ -6,6 +6,7 @@
 #ifndef SWD_CLI_CLI_H
 #define SWD_CLI_CLI_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "config/base/util.h"
@@ -21,10 +22,12 @@ enum cli_exit {
 
 struct cli {
 	const char *socket;
-	bool json;  /* --json */
-	bool more;  /* --more, for call */
-	bool quiet; /* --quiet: nothing that the daemon's log tells as well */
-	int width;  /* columns of the terminal; 0: not a terminal, lines are not cut */
+	bool json;	     /* --json */
+	bool more;	     /* --more, for call */
+	bool quiet;	     /* --quiet: nothing that the daemon's log tells as well */
+	uint32_t confirm_ms; /* --confirm; 0: not said */
+	const char *why;     /* --why, or NULL */
+	int width;	     /* columns of the terminal; 0: not a terminal, lines are not cut */
 };
 
 /* "sw-cli: ..." on standard error. */

@@ -7,6 +7,9 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
+#include "config/base/diag.h"
+#include "config/base/units.h"
+
 static const struct command table[] = {
 	{ "status", "", 0, 0, CMD_NOTHING, false, "everything on one screen", cmd_status },
 	{ "ports", "", 0, 0, CMD_NOTHING, false,
@@ -22,7 +25,15 @@ static const struct command table[] = {
 	{ "plan", "[FILE]", 0, 1, CMD_FILE, false,
 	  "what apply would do; exit code 10 if there is anything", cmd_plan },
 	{ "apply", "[FILE]", 0, 1, CMD_FILE, false,
-	  "make it so, all or nothing; without FILE the daemon's own", cmd_apply },
+	  "make it so, all or nothing; without FILE the daemon's own", cmd_apply, true },
+	{ "confirm", "", 0, 0, CMD_NOTHING, false, "keep what was applied with --confirm",
+	  cmd_confirm },
+	{ "revert", "[N]", 0, 1, CMD_NOTHING, false,
+	  "back to generation N; without N to the one before", cmd_revert, true },
+	{ "history", "[show N]", 0, 2, CMD_SHOW, false,
+	  "generations: when, who, why; show: all of one, and its changes", cmd_history },
+	{ "export", "[N]", 0, 1, CMD_NOTHING, false,
+	  "the file of generation N, or of that in force, as it was given", cmd_export },
 	{ "monitor", "", 0, 0, CMD_NOTHING, false, "events as they happen", cmd_monitor },
 	{ "call", "METHOD [JSON]", 1, 2, CMD_METHOD, false,
 	  "any method of the socket; --more for streams", cmd_call },
@@ -90,12 +101,42 @@ static int run(const struct cli *cli, int argc, char **argv)
 		cli_complain("usage: sw-cli %s%s%s", c->name, c->args[0] ? " " : "", c->args);
 		return CLI_USAGE;
 	}
+	if (!c->trial && (cli->confirm_ms || cli->why)) {
+		cli_complain("%s takes no %s", c->name, cli->why ? "--why" : "--confirm");
+		return CLI_USAGE;
+	}
 	return c->run(cli, argc - 1, argv + 1);
+}
+
+static bool read_confirm(const char *text, struct cli *cli)
+{
+	uint64_t ms;
+
+	if (parse_duration_ms(text, &ms) < 0 || ms < CONFIRM_MIN_MS || ms > CONFIRM_MAX_MS) {
+		cli_complain("--confirm: expected a time from 1s to 1d, with its unit (ms, s, m, h "
+			     "or d), found '%s'",
+			     text);
+		return false;
+	}
+	cli->confirm_ms = (uint32_t)ms;
+	return true;
+}
+
+static bool read_why(const char *text, struct cli *cli)
+{
+	if (!diag_text_valid(text, WHY_MAX)) {
+		cli_complain("--why: expected at most %d bytes of UTF-8 on one line", WHY_MAX);
+		return false;
+	}
+	cli->why = text;
+	return true;
 }
 
 int cmd_main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "confirm", required_argument, NULL, 'c' },
+		{ "why", required_argument, NULL, 'w' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "more", no_argument, NULL, 'm' },
 		{ "quiet", no_argument, NULL, 'q' },
@@ -114,6 +155,14 @@ int cmd_main(int argc, char **argv)
 		switch (option) {
 		case 'j':
 			cli.json = true;
+			break;
+		case 'c':
+			if (!read_confirm(optarg, &cli))
+				return CLI_USAGE;
+			break;
+		case 'w':
+			if (!read_why(optarg, &cli))
+				return CLI_USAGE;
 			break;
 		case 'm':
 			cli.more = true;

@@ -14,6 +14,7 @@ enum cmd_argument { /* what completion offers */
 	CMD_FILE,
 	CMD_METHOD,
 	CMD_COMMAND,
+	CMD_SHOW,
 };
 
 struct command {
@@ -24,7 +25,13 @@ struct command {
 	bool hidden;						  /* not in help */
 	const char *help;					  /* one line */
 	int (*run)(const struct cli *cli, int argc, char **argv); /* returns an enum cli_exit */
+	bool trial;						  /* takes --confirm and --why */
 };
+
+/* What --confirm may say, in milliseconds, and --why in bytes. */
+#define CONFIRM_MIN_MS 1000
+#define CONFIRM_MAX_MS 86400000
+#define WHY_MAX 200
 
 const struct command *cmd_at(size_t i); /* NULL behind the last */
 const struct command *cmd_find(const char *name);
@@ -44,6 +51,16 @@ int cmd_bypass(const struct cli *cli, int argc, char **argv);
 int cmd_check(const struct cli *cli, int argc, char **argv);
 int cmd_plan(const struct cli *cli, int argc, char **argv);
 int cmd_apply(const struct cli *cli, int argc, char **argv);
+/* The members confirm_ms and why of a call, and what came of it. */
+struct jsonw;
+struct reply;
+void cmd_trial_parameters(const struct cli *cli, struct jsonw *w);
+void cmd_print_applied(const struct cli *cli, const struct reply *r);
+/* cmd_history.c */
+int cmd_confirm(const struct cli *cli, int argc, char **argv);
+int cmd_revert(const struct cli *cli, int argc, char **argv);
+int cmd_history(const struct cli *cli, int argc, char **argv);
+int cmd_export(const struct cli *cli, int argc, char **argv);
 /* cmd_call.c */
 int cmd_monitor(const struct cli *cli, int argc, char **argv);
 int cmd_call(const struct cli *cli, int argc, char **argv);

@@ -131,8 +131,16 @@ int cmd_check(const struct cli *cli, int argc, char **argv)
 	return err == 0 ? CLI_DONE : CLI_FAILED;
 }
 
-/* {"text": ..., "name": ...}, or {} without a file. */
-static int text_parameter(int argc, char **argv, char **ret)
+void cmd_trial_parameters(const struct cli *cli, struct jsonw *w)
+{
+	if (cli->confirm_ms)
+		jsonw_key_u64(w, "confirm_ms", cli->confirm_ms);
+	if (cli->why)
+		jsonw_key_string(w, "why", cli->why);
+}
+
+/* {"text": ..., "name": ...}, or {} without a file; and what --confirm and --why say. */
+static int text_parameter(const struct cli *cli, int argc, char **argv, char **ret)
 {
 	_cleanup_(jsonw_freep) struct jsonw *w = jsonw_new();
 	_cleanup_free_ char *text = NULL;
@@ -155,6 +163,7 @@ static int text_parameter(int argc, char **argv, char **ret)
 		diag_file_make(display_name(argv[0]), name);
 		jsonw_key_string(w, "name", name);
 	}
+	cmd_trial_parameters(cli, w);
 	jsonw_object_end(w);
 	return jsonw_take(w, ret, &size);
 }
@@ -226,24 +235,42 @@ static void print_steps(const struct cJSON *plan)
 		printf("can't: %s: %s\n", json_text(s, "object"), json_text(s, "text"));
 }
 
-static int ask(const struct cli *cli, const char *method, int argc, char **argv, struct reply *r)
+static void print_plan(const struct cli *cli, const struct reply *r)
 {
-	_cleanup_free_ char *parameters = NULL;
-	int code;
-
-	if (text_parameter(argc, argv, &parameters) < 0)
-		return CLI_FAILED;
-	/* The kernel may take its time, and a plan waits behind what the engine does now. */
-	code = conn_ask(cli, method, parameters, false, CONN_FOR_EVER, NULL, r);
-	if (code != CLI_DONE)
-		return code;
 	if (!cli->quiet)
 		text_diags(json_get(r->parameters, "diags"));
 	if (cli->json)
 		out_json(r->parameters);
 	else if (!cli->quiet)
 		print_steps(json_get(r->parameters, "plan"));
-	return CLI_DONE;
+}
+
+void cmd_print_applied(const struct cli *cli, const struct reply *r)
+{
+	const struct cJSON *d = json_get(r->parameters, "deadline");
+	const char *generation = json_digits(r->parameters, "generation");
+	char text[64];
+
+	print_plan(cli, r);
+	if (cli->json || cli->quiet)
+		return;
+	printf("generation %s: %s\n", generation,
+	       text_count(json_u64(r->parameters, "steps"), "step", text));
+	if (d)
+		printf("generation %s comes back in %s, unless: sw-cli confirm\n",
+		       json_digits(d, "back_to"), text_left(json_u64(d, "left_ms"), text));
+	else if (cli->confirm_ms)
+		printf("it is committed already: there is nothing to confirm\n");
+}
+
+static int ask(const struct cli *cli, const char *method, int argc, char **argv, struct reply *r)
+{
+	_cleanup_free_ char *parameters = NULL;
+
+	if (text_parameter(cli, argc, argv, &parameters) < 0)
+		return CLI_FAILED;
+	/* The kernel may take its time, and a plan waits behind what the engine does now. */
+	return conn_ask(cli, method, parameters, false, CONN_FOR_EVER, NULL, r);
 }
 
 int cmd_plan(const struct cli *cli, int argc, char **argv)
@@ -255,6 +282,7 @@ int cmd_plan(const struct cli *cli, int argc, char **argv)
 
 	if (code != CLI_DONE)
 		return code;
+	print_plan(cli, &r);
 	steps = json_u64(r.parameters, "steps");
 	if (!cli->json && !cli->quiet)
 		printf("%s\n", steps ? text_count(steps, "step", text) : "nothing to do");
@@ -265,10 +293,8 @@ int cmd_apply(const struct cli *cli, int argc, char **argv)
 {
 	_cleanup_reply_ struct reply r = { 0 };
 	int code = ask(cli, "io.swd.Switch.Apply", argc, argv, &r);
-	char text[64];
 
-	if (code == CLI_DONE && !cli->json && !cli->quiet)
-		printf("generation %s: %s\n", json_digits(r.parameters, "generation"),
-		       text_count(json_u64(r.parameters, "steps"), "step", text));
+	if (code == CLI_DONE)
+		cmd_print_applied(cli, &r);
 	return code;
 }

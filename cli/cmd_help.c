@@ -4,6 +4,10 @@
  */
 #include "cli/cmd.h"
 
+#define TRIAL_HELP                                                                     \
+	"      --confirm TIME    apply, revert: back again unless confirmed by then\n" \
+	"      --why TEXT        apply, revert: what for; history shows it\n"
+
 void help_usage(FILE *to)
 {
 	fputs("usage: sw-cli [OPTION...] COMMAND [ARGUMENT...]\n\n", to);
@@ -17,8 +21,8 @@ void help_usage(FILE *to)
 		fprintf(to, "  %-20s  %s\n", head, c->help);
 	}
 	fputs("\n"
-	      "  -j, --json            results as JSON\n"
-	      "  -q, --quiet           plan and apply: nothing but the exit code\n"
+	      "  -j, --json            results as JSON\n" TRIAL_HELP
+	      "  -q, --quiet           plan, apply, confirm, revert: the exit code alone\n"
 	      "      --more            call: take replies until the last\n"
 	      "  -s, --socket PATH     the daemon's socket (/run/swd/swd.sock)\n"
 	      "  -h, --help            this, or the help of a command\n"
@@ -39,8 +43,8 @@ int cmd_help(const struct cli *cli, int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (c)
-		printf("usage: sw-cli %s%s%s\n  %s\n", c->name, c->args[0] ? " " : "", c->args,
-		       c->help);
+		printf("usage: sw-cli %s%s%s\n  %s\n%s", c->name, c->args[0] ? " " : "", c->args,
+		       c->help, c->trial ? "\n" TRIAL_HELP : "");
 	else
 		help_usage(stdout);
 	return CLI_DONE;
@@ -84,12 +88,13 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	       "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	       "\t\tcase ${COMP_WORDS[i]} in\n"
 	       "\t\t-s|--socket) socket=(-s \"${COMP_WORDS[++i]}\") ;;\n"
+	       "\t\t--confirm|--why) ((i++)) ;;\n"
 	       "\t\t-*) ;;\n"
 	       "\t\t*) command=${COMP_WORDS[i]}; break ;;\n"
 	       "\t\tesac\n\tdone\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tif [[ $word == -* ]]; then\n"
-	       "\t\twords='--json --more --quiet --socket --help --version'\n"
+	       "\t\twords='--json --more --quiet --confirm --why --socket --help --version'\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	       "\t\treturn\n\tfi\n"
 	       "\tcase $command in\n"
@@ -101,8 +106,11 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	print_pattern(CMD_FILE);
 	printf("\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_METHOD);
-	printf("\t\twords='Status Ports Blocks Rules Bypass Check Plan Apply Monitor'\n"
+	printf("\t\twords='Status Ports Blocks Rules Bypass Check Plan Apply Confirm Revert "
+	       "History Generation Export Monitor'\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t\t;;\n");
+	print_pattern(CMD_SHOW);
+	printf("\t\tCOMPREPLY=($(compgen -W show -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_COMMAND);
 	print_commands();
 	printf("\tesac\n}\n"

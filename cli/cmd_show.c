@@ -64,7 +64,8 @@ static const char *settled_words(const struct cJSON *p)
 
 static void status_applied(const struct cJSON *p)
 {
-	char at[TIME_TEXT];
+	const struct cJSON *d = json_get(p, "deadline");
+	char at[TIME_TEXT], left[64];
 
 	printf("swd %s, Linux %s: %s\n", json_text(p, "version"), json_text(p, "kernel"),
 	       ability_words(json_text(p, "ability")));
@@ -73,6 +74,9 @@ static void status_applied(const struct cJSON *p)
 		       json_text(p, "file"), settled_words(p));
 	else
 		printf("nothing is in force yet\n");
+	if (d)
+		printf("it waits for 'sw-cli confirm': in %s generation %s comes back\n",
+		       text_left(json_u64(d, "left_ms"), left), json_digits(d, "back_to"));
 	printf("last apply %s: %s\n", text_time(json_u64(p, "last_apply_ms"), at),
 	       json_text(p, "last_outcome"));
 	if (json_get(p, "last_error"))

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "config/base/units.h"
 
 #define COLUMNS_MAX 16
 
@@ -193,6 +194,15 @@ const char *text_age(uint64_t ms, char to[TIME_TEXT])
 	return to;
 }
 
+const char *text_left(uint64_t ms, char to[64])
+{
+	char text[UNITS_TEXT];
+
+	print_duration_ms((ms + 999) / 1000 * 1000, text);
+	snprintf(to, 64, "%s", text);
+	return to;
+}
+
 const char *text_count(uint64_t n, const char *noun, char to[64])
 {
 	char number[NUMBER_TEXT];
@@ -227,6 +237,8 @@ void text_error(const char *error, const struct cJSON *parameters)
 			     streq(json_text(parameters, "outcome"), "reverted")
 				     ? "what was before is back"
 				     : "and not all could be undone: see 'sw-cli status'");
+	else if (streq(name, "Armed") || streq(name, "NotArmed") || streq(name, "NoSuchGeneration"))
+		cli_complain("%s", text);
 	else if (streq(name, "MethodNotFound") || streq(name, "InterfaceNotFound"))
 		cli_complain("the daemon does not know that: %s%s", json_text(parameters, "method"),
 			     json_text(parameters, "interface"));

@@ -38,6 +38,8 @@ const char *text_u64(uint64_t v, char to[NUMBER_TEXT]);
 const char *text_time(uint64_t ms, char to[TIME_TEXT]);
 /* "250 ms", "3 s", "5 min", "2 h", "4 d" */
 const char *text_age(uint64_t ms, char to[TIME_TEXT]);
+/* Whole seconds, the last one begun: "42s", "10m"; for what is left of a time. */
+const char *text_left(uint64_t ms, char to[64]);
 /* "1 rule", "2 rules" */
 const char *text_count(uint64_t n, const char *noun, char to[64]);
 

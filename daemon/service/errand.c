@@ -195,6 +195,10 @@ struct job *errand_job(struct call *c, enum job_type type)
 	job->uid = p->uid;
 	snprintf(job->who, sizeof(job->who), "%s pid %d", p->name[0] ? p->name : "client",
 		 (int)p->pid);
+	/* A program names itself as it likes, and this is shown on terminals. */
+	for (char *at = job->who; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
 	return job;
 }
 

@@ -23,7 +23,7 @@ def cli(path, *words, text=None):
 
 def without_moment(value):
     """Times and the like differ from call to call."""
-    for name in ("snapshot_ms", "counters_age_ms", "clients"):
+    for name in ("snapshot_ms", "counters_age_ms", "clients", "left_ms"):
         value.pop(name, None)
     return value
 
@@ -34,6 +34,9 @@ def test_commands(path):
                              (["rules", "edge"], 0, "matchall"), (["bypass"], 0, "bypass OFF"),
                              (["bypass", "edge"], 0, "mend"), (["plan"], 10, "+ x"),
                              (["apply"], 0, "generation 8"), (["rules", "none"], 1, ""),
+                             (["confirm"], 1, ""), (["apply", "--confirm", "60s"], 0, "comes back in"),
+                             (["revert"], 0, "generation 8"), (["revert", "99"], 1, ""),
+                             (["history"], 0, " 7*  "), (["history", "show", "8"], 0, "- y: leftover"),
                              (["call", "GetInfo"], 1, "MethodNotFound"),
                              (["call", "org.varlink.service.GetInfo"], 0, "io.swd.Switch")):
         done = cli(path, *words)
@@ -46,11 +49,18 @@ def test_commands(path):
 
 def test_json(path):
     for command, method in (("status", "Status"), ("ports", "Ports"), ("blocks", "Blocks"),
-                            ("rules", "Rules"), ("bypass", "Bypass")):
+                            ("rules", "Rules"), ("bypass", "Bypass"), ("history", "History"),
+                            ("export", "Export")):
         shown, said = cli(path, "--json", command), cli(path, "call", method)
         check(f"--json {command}", shown.returncode == said.returncode == 0
               and without_moment(json.loads(shown.stdout)) == without_moment(json.loads(said.stdout)),
               shown.stdout)
+
+
+def test_export(path):
+    """Byte for byte: no byte more, none less, none other."""
+    done = subprocess.run([SW_CLI, "--socket", path, "export"], capture_output=True, timeout=60, check=False)
+    check("export", done.returncode == 0 and done.stdout == 'version: 1 # \u20ac\r\n\t"\\\n'.encode(), done)
 
 
 def test_many_rules():
@@ -84,6 +94,7 @@ def main():
         path = paper.stdout.readline().strip()
         test_commands(path)
         test_json(path)
+        test_export(path)
         test_monitor(path, paper)
     test_many_rules()
     print(f"{len(FAILED)} failed")
