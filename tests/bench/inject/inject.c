@@ -3,8 +3,8 @@
  * does, and beside that frames which hardware left in a chain of its rules, as a switch does that
  * jumps to a chain it does not have.
  *
- * debugfs inject/frame: write one Ethernet frame. inject/run: write "DEVICE FRAMES [CHAIN]"; the write
- * returns when all of them were received. Read it for the nanoseconds this took.
+ * debugfs inject/frame: write one Ethernet frame. inject/run: write "DEVICE FRAMES [CHAIN]"; the
+ * write returns when all of them were received. Read it for the nanoseconds this took.
  */
 #include <linux/bottom_half.h>
 #include <linux/debugfs.h>
@@ -73,7 +73,8 @@ static int inject_all(struct net_device *dev, u32 count, u32 chain)
 	return 0;
 }
 
-static ssize_t inject_run_write(struct file *file, const char __user *from, size_t size, loff_t *pos)
+static ssize_t inject_run_write(struct file *file, const char __user *from, size_t size,
+				loff_t *pos)
 {
 	char line[64], name[IFNAMSIZ];
 	u32 count, chain = 0;
