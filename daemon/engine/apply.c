@@ -120,9 +120,9 @@ static void explain_refused(const struct step *s, const struct kernel_request *r
  * True if found has what the step was for. What the kernel says it took is compared with what was
  * wanted: an answer of "done" is not believed alone.
  */
-static bool took_it(const struct engine_owner *o, const struct step *s)
+static bool took_it(const struct engine_owner *o, const struct step *s, const struct object *echo)
 {
-	const struct object *now = state_find(o->found, step_object(s));
+	const struct object *now = echo ? echo : state_find(o->found, step_object(s));
 
 	if (s->op == KERNEL_REMOVE)
 		return !now;
@@ -145,14 +145,14 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 
 	observe_took(o, req);
 	if (outcome == KERNEL_UNKNOWN) {
-		outcome = took_it(o, s) ? KERNEL_DONE : KERNEL_REFUSED;
+		outcome = took_it(o, s, NULL) ? KERNEL_DONE : KERNEL_REFUSED;
 		error = -ETIMEDOUT;
 		if (outcome == KERNEL_REFUSED)
 			explain(s, "no answer in time, and not done", d);
 	} else if (outcome == KERNEL_REFUSED || outcome == KERNEL_NOT_SENT) {
 		outcome = KERNEL_REFUSED;
 		explain_refused(s, req, d);
-	} else if (s->op != KERNEL_REMOVE && checkable(o, s) && !took_it(o, s)) {
+	} else if (s->op != KERNEL_REMOVE && checkable(o, s) && !took_it(o, s, req->echo)) {
 		outcome = KERNEL_REFUSED;
 		error = -EPROTO;
 		explain(s, "it said yes, and holds something else", d);

@@ -284,11 +284,9 @@ static void filter_event(struct engine_owner *o, const struct kernel_event *e)
 		if (bypass_filter_new(o->bypass, f) < 0)
 			observe_stale_all(o);
 		tell_foreign(o, f);
-		/* Our own is in found from its answer, unless the answer never came. */
+		/* Our own is in found from its answer, or because it was asked for. */
 		if (!e->own)
 			observe_put(o, &f->obj);
-		else if (!state_find(o->found, f))
-			ask_later(o, &f->obj);
 		return;
 	}
 	if (f->pref == 0) {

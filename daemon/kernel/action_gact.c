@@ -48,7 +48,7 @@ static int gact_put(struct nl_msg *m, const struct action *a, const struct codec
 	case ACTION_COUNT_:
 		return -EINVAL;
 	}
-	return codec_fit(nla_put(m, TCA_GACT_PARMS, sizeof(p), &p));
+	return codec_fit(attr_put(m, TCA_GACT_PARMS, sizeof(p), &p));
 }
 
 static int gact_parse(const struct nlattr *options, const struct codec_names *names,
@@ -91,7 +91,7 @@ static int mirred_put(struct nl_msg *m, const struct action *a, const struct cod
 
 	if (p.ifindex == 0)
 		return -ENODEV;
-	return codec_fit(nla_put(m, TCA_MIRRED_PARMS, sizeof(p), &p));
+	return codec_fit(attr_put(m, TCA_MIRRED_PARMS, sizeof(p), &p));
 }
 
 static int mirred_parse(const struct nlattr *options, const struct codec_names *names,

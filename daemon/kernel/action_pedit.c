@@ -95,8 +95,8 @@ static int put_keys_ex(struct nl_msg *m, const struct edit *e)
 	for (size_t i = 0; i < e->count; i++) {
 		struct nlattr *key = nla_nest_start(m, TCA_PEDIT_KEY_EX);
 
-		if (!key || nla_put_u16(m, TCA_PEDIT_KEY_EX_HTYPE, e->header) < 0 ||
-		    nla_put_u16(m, TCA_PEDIT_KEY_EX_CMD, e->command) < 0)
+		if (!key || attr_put_u16(m, TCA_PEDIT_KEY_EX_HTYPE, e->header) < 0 ||
+		    attr_put_u16(m, TCA_PEDIT_KEY_EX_CMD, e->command) < 0)
 			return -EMSGSIZE;
 		nla_nest_end(m, key);
 	}
@@ -120,7 +120,7 @@ static int pedit_put(struct nl_msg *m, const struct action *a, const struct code
 		memcpy(parms + size, &key, sizeof(key));
 		size += sizeof(key);
 	}
-	if (nla_put(m, TCA_PEDIT_PARMS_EX, (int)size, parms) < 0)
+	if (attr_put(m, TCA_PEDIT_PARMS_EX, (int)size, parms) < 0)
 		return -EMSGSIZE;
 	return put_keys_ex(m, &e);
 }

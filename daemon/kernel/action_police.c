@@ -103,12 +103,12 @@ static int police_put(struct nl_msg *m, const struct action *a, const struct cod
 	if (r < 0)
 		return r;
 	fill_table(rate, table);
-	if (nla_put(m, TCA_POLICE_TBF, sizeof(p), &p) < 0 ||
-	    nla_put(m, TCA_POLICE_RATE, sizeof(table), table) < 0 ||
-	    nla_put_u32(m, TCA_POLICE_RESULT, TC_ACT_PIPE) < 0)
+	if (attr_put(m, TCA_POLICE_TBF, sizeof(p), &p) < 0 ||
+	    attr_put(m, TCA_POLICE_RATE, sizeof(table), table) < 0 ||
+	    attr_put_u32(m, TCA_POLICE_RESULT, TC_ACT_PIPE) < 0)
 		return -EMSGSIZE;
 	if (rate > UINT32_MAX)
-		return codec_fit(nla_put(m, TCA_POLICE_RATE64, sizeof(rate), &rate));
+		return codec_fit(attr_put(m, TCA_POLICE_RATE64, sizeof(rate), &rate));
 	return 0;
 }
 

@@ -23,12 +23,12 @@ static int sample_put(struct nl_msg *m, const struct action *a, const struct cod
 
 	if (a->sample.rate == 0)
 		return -EINVAL;
-	if (nla_put(m, TCA_SAMPLE_PARMS, sizeof(p), &p) < 0 ||
-	    nla_put_u32(m, TCA_SAMPLE_RATE, a->sample.rate) < 0 ||
-	    nla_put_u32(m, TCA_SAMPLE_PSAMPLE_GROUP, a->sample.group) < 0)
+	if (attr_put(m, TCA_SAMPLE_PARMS, sizeof(p), &p) < 0 ||
+	    attr_put_u32(m, TCA_SAMPLE_RATE, a->sample.rate) < 0 ||
+	    attr_put_u32(m, TCA_SAMPLE_PSAMPLE_GROUP, a->sample.group) < 0)
 		return -EMSGSIZE;
 	if (a->sample.truncate)
-		return codec_fit(nla_put_u32(m, TCA_SAMPLE_TRUNC_SIZE, a->sample.truncate));
+		return codec_fit(attr_put_u32(m, TCA_SAMPLE_TRUNC_SIZE, a->sample.truncate));
 	return 0;
 }
 
@@ -61,7 +61,7 @@ static int csum_put(struct nl_msg *m, const struct action *a, const struct codec
 
 	if (a->csum.flags == 0)
 		return -EINVAL;
-	return codec_fit(nla_put(m, TCA_CSUM_PARMS, sizeof(p), &p));
+	return codec_fit(attr_put(m, TCA_CSUM_PARMS, sizeof(p), &p));
 }
 
 static int csum_parse(const struct nlattr *options, const struct codec_names *names,

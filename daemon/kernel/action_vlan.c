@@ -24,14 +24,14 @@ static int vlan_put(struct nl_msg *m, const struct action *a, const struct codec
 
 	if (a->kind == ACTION_VLAN_POP) {
 		p.v_action = TCA_VLAN_ACT_POP;
-		return codec_fit(nla_put(m, TCA_VLAN_PARMS, sizeof(p), &p));
+		return codec_fit(attr_put(m, TCA_VLAN_PARMS, sizeof(p), &p));
 	}
 	if (a->vlan.id > 4095 || a->vlan.prio > 7)
 		return -EINVAL;
 	p.v_action = a->kind == ACTION_VLAN_PUSH ? TCA_VLAN_ACT_PUSH : TCA_VLAN_ACT_MODIFY;
-	if (nla_put(m, TCA_VLAN_PARMS, sizeof(p), &p) < 0 ||
-	    nla_put_u16(m, TCA_VLAN_PUSH_VLAN_ID, a->vlan.id) < 0 ||
-	    nla_put_u16(m, TCA_VLAN_PUSH_VLAN_PROTOCOL, htons(protocol)) < 0)
+	if (attr_put(m, TCA_VLAN_PARMS, sizeof(p), &p) < 0 ||
+	    attr_put_u16(m, TCA_VLAN_PUSH_VLAN_ID, a->vlan.id) < 0 ||
+	    attr_put_u16(m, TCA_VLAN_PUSH_VLAN_PROTOCOL, htons(protocol)) < 0)
 		return -EMSGSIZE;
 	if (a->vlan.has_prio)
 		return codec_fit(nla_put_u8(m, TCA_VLAN_PUSH_VLAN_PRIORITY, a->vlan.prio));

@@ -72,9 +72,9 @@ static int put_one(struct nl_msg *m, int place, const struct action *a, const ui
 	if (!codec)
 		return -EINVAL;
 	nest = nla_nest_start(m, place);
-	if (!nest || nla_put_string(m, TCA_ACT_KIND, codec->name) < 0)
+	if (!nest || attr_put_text(m, TCA_ACT_KIND, codec->name) < 0)
 		return -EMSGSIZE;
-	if (cookie && nla_put(m, TCA_ACT_COOKIE, COOKIE_SIZE, cookie) < 0)
+	if (cookie && attr_put(m, TCA_ACT_COOKIE, COOKIE_SIZE, cookie) < 0)
 		return -EMSGSIZE;
 	options = nla_nest_start(m, TCA_ACT_OPTIONS);
 	if (!options)

@@ -92,6 +92,36 @@ static inline const struct nlattr *attr_next(const struct nlattr *a, size_t *lef
 	return (const void *)((const uint8_t *)a + size);
 }
 
+/* Adds an attribute, as nla_put(): 0 or below. */
+static inline int attr_put(struct nl_msg *m, uint16_t type, size_t size, const void *data)
+{
+	struct nlmsghdr *h = nlmsg_hdr(m);
+	size_t at = NLMSG_ALIGN(h->nlmsg_len), whole = NLA_HDRLEN + NLA_ALIGN(size);
+	struct nlattr head = { .nla_len = (uint16_t)(NLA_HDRLEN + size), .nla_type = type };
+	uint8_t *to = (uint8_t *)h + at;
+
+	if (at + whole > nlmsg_get_max_size(m))
+		return -1;
+	memcpy(to, &head, sizeof(head));
+	if (size)
+		memcpy(to + NLA_HDRLEN, data, size);
+	memset(to + NLA_HDRLEN + size, 0, NLA_ALIGN(size) - size);
+	h->nlmsg_len = (uint32_t)(at + whole);
+	return 0;
+}
+static inline int attr_put_u32(struct nl_msg *m, uint16_t type, uint32_t v)
+{
+	return attr_put(m, type, sizeof(v), &v);
+}
+static inline int attr_put_u16(struct nl_msg *m, uint16_t type, uint16_t v)
+{
+	return attr_put(m, type, sizeof(v), &v);
+}
+static inline int attr_put_text(struct nl_msg *m, uint16_t type, const char *text)
+{
+	return attr_put(m, type, strlen(text) + 1, text);
+}
+
 /* Tables of one level; -EBADMSG if the attributes are not well-formed by the policy. */
 int codec_attrs(struct nlattr **tb, int max, const struct nlattr *nest,
 		const struct nla_policy *policy);

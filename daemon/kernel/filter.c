@@ -36,9 +36,9 @@ static int put_key(struct nl_msg *m, uint16_t type, uint16_t flags, const struct
 	tcm.tcm_block_index = f->block;
 	r = codec_begin(m, type, flags, &tcm, sizeof(tcm));
 	if (r == 0)
-		r = codec_fit(nla_put_u32(m, TCA_CHAIN, f->chain));
+		r = codec_fit(attr_put_u32(m, TCA_CHAIN, f->chain));
 	if (r == 0 && filter_type_name(f)[0])
-		r = codec_fit(nla_put_string(m, TCA_KIND, filter_type_name(f)));
+		r = codec_fit(attr_put_text(m, TCA_KIND, filter_type_name(f)));
 	return r;
 }
 
@@ -112,7 +112,7 @@ int codec_dump_pref(struct nl_msg *m, const struct filter *key)
 
 	tcm.tcm_block_index = key->block;
 	r = codec_begin(m, RTM_GETTFILTER, 0, &tcm, sizeof(tcm));
-	return r < 0 ? r : codec_fit(nla_put_u32(m, TCA_CHAIN, key->chain));
+	return r < 0 ? r : codec_fit(attr_put_u32(m, TCA_CHAIN, key->chain));
 }
 
 static int filter_get(struct nl_msg *m, const struct object *key, const struct codec_names *names)

@@ -49,7 +49,7 @@ static int put_bytes(struct nl_msg *m, uint16_t attr, const struct field_row *ro
 
 	memcpy(turned, bytes, row->size);
 	turn(row, turned);
-	return codec_fit(nla_put(m, attr, row->size, turned));
+	return codec_fit(attr_put(m, attr, row->size, turned));
 }
 
 static bool all_ones(const uint8_t *mask, size_t size)
@@ -91,7 +91,7 @@ int flower_put(struct nl_msg *m, const struct filter *f)
 	if (match.size == 0 && f->protocol == ETHERTYPE_ALL)
 		return -EINVAL;
 	if (f->protocol != ETHERTYPE_ALL) {
-		r = codec_fit(nla_put_u16(m, TCA_FLOWER_KEY_ETH_TYPE, htons(f->protocol)));
+		r = codec_fit(attr_put_u16(m, TCA_FLOWER_KEY_ETH_TYPE, htons(f->protocol)));
 		if (r < 0)
 			return r;
 	}
@@ -100,7 +100,7 @@ int flower_put(struct nl_msg *m, const struct filter *f)
 		if (r < 0)
 			return r;
 	}
-	return flags ? codec_fit(nla_put_u32(m, TCA_FLOWER_FLAGS, flags)) : 0;
+	return flags ? codec_fit(attr_put_u32(m, TCA_FLOWER_FLAGS, flags)) : 0;
 }
 
 /* ---- reading ---- */

@@ -19,7 +19,7 @@ int matchall_put(struct nl_msg *m, const struct filter *f)
 
 	if (filter_match(f).size != 0)
 		return -EINVAL;
-	return flags ? codec_fit(nla_put_u32(m, TCA_MATCHALL_FLAGS, flags)) : 0;
+	return flags ? codec_fit(attr_put_u32(m, TCA_MATCHALL_FLAGS, flags)) : 0;
 }
 
 int matchall_parse(const struct nlattr *options, struct classified *ret)

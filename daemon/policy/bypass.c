@@ -95,7 +95,7 @@ int bypass_block_found(struct bypass *b, uint32_t block, const struct state *fou
 
 	if (!k)
 		return -ENOMEM;
-	r = marks_found(k->marks, block, found);
+	r = b->ability == BYPASS_ABILITY_MARKS ? marks_found(k->marks, block, found) : 0;
 	k->heard = r == 0;
 	k->disproved = false;
 	return r;
@@ -126,6 +126,8 @@ int bypass_filter_new(struct bypass *b, const struct filter *f)
 	if (!k || !k->heard)
 		return 0;
 	k->disproved = false;
+	if (b->ability != BYPASS_ABILITY_MARKS)
+		return 0; /* nothing is judged by marks there */
 	r = marks_filter_new(k->marks, f);
 	/* What could not be noted must not pass for unmarked. */
 	if (r < 0)

@@ -23,18 +23,26 @@ struct finding {
 	const struct block *block;
 	struct diags *d;
 	unsigned int says; /* CARRIES_*: what is left of it */
-	const char *who;   /* the field, action or key that narrowed it last */
+	const char *who;   /* the field or action that narrowed it last; NULL: the ethertype */
 	struct payload *payload;
-	char ethertype[32]; /* "ethertype: arp" */
 };
 
 #define refuse(f, part, ...) rule_refuse((f)->rule, (f)->block, (f)->d, part, NULL, __VA_ARGS__)
 
+static int refuse_both(struct finding *f, const char *who)
+{
+	char name[16], ethertype[32];
+
+	ethertype_print(f->rule->ethertype, name);
+	snprintf(ethertype, sizeof(ethertype), "ethertype: %s", name);
+	return refuse(f, "match", "no frame has both: '%s' and '%s' exclude each other",
+		      f->who ? f->who : ethertype, who ? who : ethertype);
+}
+
 static int narrow(struct finding *f, unsigned int carries, const char *who)
 {
 	if (!(f->says & carries))
-		return refuse(f, "match", "no frame has both: '%s' and '%s' exclude each other",
-			      f->who, who);
+		return refuse_both(f, who);
 	if ((f->says & carries) != f->says)
 		f->who = who;
 	f->says &= carries;
@@ -43,13 +51,9 @@ static int narrow(struct finding *f, unsigned int carries, const char *who)
 
 static int read_ethertype(struct finding *f)
 {
-	char name[16];
-
-	ethertype_print(f->rule->ethertype, name);
-	snprintf(f->ethertype, sizeof(f->ethertype), "ethertype: %s", name);
 	if (ethertype_is_vlan(f->rule->ethertype))
 		f->payload->outer_tag = f->rule->ethertype;
-	return narrow(f, ethertype_carries(f->rule->ethertype), f->ethertype);
+	return narrow(f, ethertype_carries(f->rule->ethertype), NULL);
 }
 
 static int read_fields(struct finding *f)
