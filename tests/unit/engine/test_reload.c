@@ -98,9 +98,8 @@ static void unchanged_reload_sends_nothing(void **state)
 	assert_ptr_not_equal(r.o->config, before);
 	assert_int_equal(r.newest->generation, 2);
 	/* What there is to say of it is said each time. */
-	rig_write(
-		&r, FILE_ONE
-		"  idle: { id: 77, bind: [], rules: [{ name: a, match: { src: 10.1.2.3 }, action: drop }] }\n");
+	rig_write(&r, FILE_ONE "  idle: { id: 77, bind: [], rules: ["
+			       "{ name: a, match: { src: 10.1.2.3 }, action: drop }] }\n");
 	for (int i = 0; i < 2; i++) {
 		struct job *job = rig_reload(&r);
 
