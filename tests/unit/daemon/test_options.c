@@ -14,10 +14,11 @@
 #include "daemon/options.h"
 
 /* Runs options_parse(); what it prints to standard output or error is in *ret_text. */
-static int parse(struct swd_options *o, int fd, char *ret_text, size_t size, char *word,
-		 char *value)
+static int parse(struct swd_options *o, int fd, char *ret_text, size_t size, const char *word,
+		 const char *value)
 {
-	char *argv[] = { (char[]){ "swd" }, word, value, NULL };
+	/* getopt() moves words and writes into none. */
+	char *argv[] = { (char[]){ "swd" }, (char *)word, (char *)value, NULL };
 	int pipe_fds[2], kept, r;
 	ssize_t n;
 
