@@ -33,6 +33,8 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 
 	if (!HAS(r, RULE_MATCH))
 		return;
+	if (tags == 0 && ethertype_is_vlan(r->match.ethertype))
+		tags = 1;
 	for (size_t i = 0; i < r->actions.count; i++) {
 		enum action_kind kind = (enum action_kind)r->actions.list[i].kind;
 
@@ -42,9 +44,8 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 			continue;
 		if (tags == 0 && tagging == TAGGING_ANY) {
 			check_add_rule(
-				c, DIAG_WARNING, b, r, action_at(&r->actions, i),
-				"%s does nothing to frames that have no tag, and the rule is for "
-				"those too, expected %s in its match",
+				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				"%s on frames that may have no tag, expected %s in the match",
 				name_of(r, i), field_row(FIELD_VLAN)->name);
 			return;
 		}
@@ -65,10 +66,41 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 	}
 }
 
+/*
+ * Software edits the header that is right behind the outer tag; what is behind two of them only
+ * hardware reaches (daemon/policy/lower.c).
+ */
+static void check_deep_ttl(const struct checker *c, const struct draft_block *b,
+			   const struct draft_rule *r)
+{
+	unsigned int tags = match_tags(draft_match_view(&r->match));
+
+	if (!HAS(r, RULE_MATCH) || draft_offload(b, r) == OFFLOAD_REQUIRED)
+		return;
+	if (tags == 0)
+		tags = ethertype_is_vlan(r->match.ethertype) ? 1
+		       : draft_tagging(b, r) == TAGGING_ANY  ? 2
+							     : 0;
+	for (size_t i = 0; i < r->actions.count; i++) {
+		enum action_kind kind = (enum action_kind)r->actions.list[i].kind;
+
+		if (kind == ACTION_DEC_TTL && tags > 1) {
+			check_add_rule(
+				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				"%s behind two tags is for hardware alone, expected offload: "
+				"required, tagging: none or a vlan",
+				name_of(r, i));
+			return;
+		}
+		tags += kind == ACTION_VLAN_PUSH;
+		tags -= kind == ACTION_VLAN_POP && tags > 0;
+	}
+}
+
 static void check_dec_ttl(const struct checker *c, const struct draft_block *b,
 			  const struct draft_rule *r)
 {
-	if (!HAS(r, RULE_MATCH) || match_is_ip(&r->match))
+	if (!HAS(r, RULE_MATCH) || (match_is_ip(&r->match) && r->match.ethertype != ETHERTYPE_ALL))
 		return;
 	for (size_t i = 0; i < r->actions.count; i++)
 		if (r->actions.list[i].kind == ACTION_DEC_TTL)
@@ -110,5 +142,6 @@ void check_actions(const struct checker *c, const struct draft_block *b, const s
 	check_final(c, b, r);
 	check_tags(c, b, r);
 	check_dec_ttl(c, b, r);
+	check_deep_ttl(c, b, r);
 	check_trap(c, b, r);
 }

@@ -74,6 +74,14 @@ static bool check_carries(const struct checker *c, const struct draft_block *b,
 	for (size_t offset = 0; match_next(v, &offset, &e);) {
 		unsigned int mine = field_carries(v, e.field);
 
+		if (r->match.ethertype == ETHERTYPE_ALL && mine != CARRIES_ANYTHING) {
+			check_add_rule(c, DIAG_ERROR, b, r,
+				       match_at(&r->match, field_row(e.field)->name),
+				       "%s is not in every frame, expected no ethertype: all "
+				       "beside it",
+				       field_row(e.field)->name);
+			return false;
+		}
 		if (!(mine & ethertype_carries(r->match.ethertype))) {
 			check_add_rule(c, DIAG_ERROR, b, r,
 				       match_at(&r->match, field_row(e.field)->name),
