@@ -41,8 +41,10 @@ def _x86(kernel: Kernel, memory: str, fds: dict, _private: Path, init: list, dtb
             "-accel", "tcg,thread=multi", "-m", memory, "-display", "none", "-no-reboot",
             "-nodefaults", "-serial", "stdio",
             "-kernel", str(kernel.image),
+            # First of its kind: the guest calls its ports after its number.
+            "-device", "virtio-serial-pci",
             "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
-            "-device", "virtio-9p-pci,fsdev=root,mount_tag=host", "-device", "virtio-serial-pci"]
+            "-device", "virtio-9p-pci,fsdev=root,mount_tag=host"]
     for i, path in enumerate(share):
         line += ["-fsdev", f"local,id=share{i},path={path},security_model=none,multidevs=remap",
                  "-device", f"virtio-9p-pci,fsdev=share{i},mount_tag=share{i}"]
