@@ -113,6 +113,8 @@ static int show(const struct cli *cli, const char *number)
 	g = json_get(r.parameters, "generation");
 	printf("generation %s: %s%s\n", json_digits(g, "id"), json_text(g, "outcome"),
 	       json_u64(g, "id") == json_u64(r.parameters, "current") ? ", in force" : "");
+	if (json_get(g, "file"))
+		printf("  %s, %s bytes\n", json_text(g, "file"), json_digits(g, "bytes"));
 	printf("  %s by %s (uid %s)\n", text_time(json_u64(g, "at_ms"), at), json_text(g, "who"),
 	       json_digits(g, "uid"));
 	if (json_get(g, "why"))

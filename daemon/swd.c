@@ -51,10 +51,12 @@ static void tell_systemd(const struct snapshot *s)
 		notify_status("nothing is in force: %.200s", s->last_error);
 	else
 		notify_status(
-			"generation %llu: %zu ports, %zu blocks, %zu rules; %zu alerts%s%.200s",
-			(unsigned long long)s->generation, state_count(c->wanted, KIND_PORT),
-			state_count(c->wanted, KIND_BLOCK), state_count(c->wanted, KIND_RULE),
-			s->alert_count, s->last_error[0] ? "; last apply: " : "", s->last_error);
+			"generation %llu%s: %zu ports, %zu blocks, %zu rules; %zu alerts%s%.200s",
+			(unsigned long long)s->generation,
+			s->armed.generation ? " (to be confirmed)" : "",
+			state_count(c->wanted, KIND_PORT), state_count(c->wanted, KIND_BLOCK),
+			state_count(c->wanted, KIND_RULE), s->alert_count,
+			s->last_error[0] ? "; last apply: " : "", s->last_error);
 }
 
 static void on_snapshot(struct snapshot *s, void *data)

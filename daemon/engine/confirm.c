@@ -188,7 +188,7 @@ static void take_back(struct engine_owner *o, const char *words, struct job *job
 {
 	uint64_t generation = o->deadline.generation;
 	_cleanup_(generation_clear) struct generation back = o->back;
-	struct diags *d = diags_new("the generation before");
+	struct diags *d = diags_new(back.name[0] ? back.name : "last generation");
 	_cleanup_(trial_clear) struct trial t = {
 		.text = back.text,
 		.size = back.size,

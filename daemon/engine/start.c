@@ -56,7 +56,8 @@ static void note_before(struct engine_owner *o, const struct trial *t, uint64_t 
  */
 static int restore(struct engine_owner *o, const struct generation *g, bool on_trial)
 {
-	_cleanup_(diags_freep) struct diags *d = diags_new("last generation");
+	_cleanup_(diags_freep) struct diags *d =
+		diags_new(g->name[0] ? g->name : "last generation");
 	_cleanup_(trial_clear) struct trial t = {
 		.text = g->text,
 		.size = g->size,

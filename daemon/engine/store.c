@@ -47,6 +47,7 @@ static const char *const versions[] = {
 	" uid INTEGER NOT NULL,"
 	" outcome TEXT NOT NULL,"
 	" error TEXT,"
+	" name TEXT NOT NULL DEFAULT ''," /* of the text, as messages call it */
 	" why TEXT NOT NULL DEFAULT '',"
 	" reverts INTEGER NOT NULL DEFAULT 0,"	  /* whose text it is; 0: none */
 	" confirm_ms INTEGER NOT NULL DEFAULT 0," /* 0: it needs no confirmation */

@@ -16,7 +16,8 @@ static int insert_about(struct store *s, const struct generation *g)
 	_cleanup_sql_ sqlite3_stmt *st = NULL;
 	int r = sql_prepare(s,
 			    "INSERT INTO generation (at_ns, who, uid, outcome, why, reverts,"
-			    " confirm_ms, size) VALUES (?1, ?2, ?3, 'trying', ?4, ?5, ?6, ?7)",
+			    " confirm_ms, size, name)"
+			    " VALUES (?1, ?2, ?3, 'trying', ?4, ?5, ?6, ?7, ?8)",
 			    &st);
 
 	if (r < 0)
@@ -28,6 +29,7 @@ static int insert_about(struct store *s, const struct generation *g)
 	sqlite3_bind_int64(st, 5, (sqlite3_int64)g->reverts);
 	sqlite3_bind_int64(st, 6, g->confirm_ms);
 	sqlite3_bind_int64(st, 7, (sqlite3_int64)g->size);
+	sqlite3_bind_text(st, 8, g->name, -1, SQLITE_STATIC);
 	return sql_finish(st);
 }
 

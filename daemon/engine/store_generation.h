@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include "config/base/diag.h"
 #include "daemon/engine/deadline.h"
 #include "daemon/engine/snapshot.h"
 #include "daemon/engine/store.h"
@@ -29,6 +30,7 @@ struct generation {
 	uint64_t at_ns; /* realtime: when it was tried */
 	char who[GENERATION_WHO];
 	uid_t uid;
+	char name[DIAG_FILE_MAX + 1]; /* what messages call the text; "" in old ones */
 	char why[GENERATION_WHY_TEXT];
 	uint64_t reverts;    /* whose text it is; 0: none's */
 	uint32_t confirm_ms; /* it was to be confirmed within; 0: at once */
@@ -46,7 +48,7 @@ void generation_clear(struct generation *g);
 
 /*
  * Notes that a text is being tried; nothing may be changed before this has succeeded. Reads text,
- * size, who, uid, why, reverts and confirm_ms. before (may be NULL): what it will change, see
+ * size, name, who, uid, why, reverts and confirm_ms. before (may be NULL): what it will change, see
  * before.h.
  */
 int store_try(struct store *s, const struct generation *g, const struct state *before,

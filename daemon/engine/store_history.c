@@ -9,10 +9,10 @@
 #include "daemon/engine/store_generation.h"
 #include "daemon/engine/store_sql.h"
 
-#define ABOUT                                                                     \
-	"id, at_ns, who, uid, why, reverts, confirm_ms, outcome, error, changes," \
-	" shunned, size"
-#define ABOUT_COLUMNS 12
+#define ABOUT                                                                      \
+	"id, at_ns, who, uid, why, reverts, confirm_ms, outcome, error, changes, " \
+	"shunned, size, name"
+#define ABOUT_COLUMNS 13
 
 void generation_clear(struct generation *g)
 {
@@ -44,6 +44,7 @@ static void read_about(sqlite3_stmt *st, struct generation *g)
 	read_text(st, 4, g->why, sizeof(g->why));
 	read_text(st, 7, g->outcome, sizeof(g->outcome));
 	read_text(st, 8, g->error, sizeof(g->error));
+	read_text(st, 12, g->name, sizeof(g->name));
 }
 
 /* The text of a column as a string of its own; the size is what SQLite says it is. */

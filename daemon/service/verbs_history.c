@@ -42,6 +42,7 @@ static void write_entry(struct jsonw *w, const struct generation *g)
 	write_ms(w, "at_ms", g->at_ns);
 	jsonw_key_string(w, "who", g->who);
 	jsonw_key_u64(w, "uid", g->uid);
+	write_text(w, "file", g->name);
 	write_text(w, "why", g->why);
 	jsonw_key_string(w, "outcome", g->outcome);
 	write_text(w, "error", g->error);

@@ -122,32 +122,30 @@ def test_not_confirmed_goes_back(swd):
     monitor = swd.connect()
     monitor.send("Monitor", more=True)
     monitor.message()
-    start = time.monotonic()
-    code, out, _ = swd.cli("apply", "--confirm", "3s", "--why", "ticket 42",
+    code, out, _ = swd.cli("apply", "--confirm", "6s", "--why", "ticket 42",
                            str(write(swd, "trial.yaml", TRIAL)))
-    assert "generation 2: " in out and re.search(r"generation 1 comes back in [23]s", out)
+    assert "generation 2: " in out and re.search(r"generation 1 comes back in [56]s", out)
     there = kernel()
     assert there != before and not any(link[0] == "lan3" and link[2] for link in there[0])
     assert re.search(r"it waits for 'sw-cli confirm': in \ds generation 1 comes back",
                      swd.cli("status")[1])
     deadline = swd.status()["deadline"]
-    assert (deadline["generation"], deadline["back_to"], deadline["confirm_ms"]) == (2, 1, 3000)
-    assert 0 < deadline["left_ms"] <= 3000
-    time.sleep(max(0, start + 2.5 - time.monotonic()))
-    assert kernel() == there
-    wait_back(swd, 10)
-    assert 2.9 < time.monotonic() - start < 8
+    assert (deadline["generation"], deadline["back_to"], deadline["confirm_ms"]) == (2, 1, 6000)
+    assert 0 < deadline["left_ms"] <= 6000
+    wait_back(swd)
     assert kernel() == before and kept_place() == place
     status = swd.status()
     assert (status["generation"], status["last_outcome"]) == (1, "reverted")
-    assert "generation 2 was not confirmed within 3s" in status["last_error"]
+    assert "generation 2 was not confirmed within 6s" in status["last_error"]
     assert any(a["id"] == "unconfirmed" for a in status["alerts"])
-    heard = []
+    heard = {}
     while "reverted" not in heard:
-        heard.append(monitor.message()["parameters"]["event"]["type"])
-    assert "armed" in heard
+        event = monitor.message()["parameters"]["event"]
+        heard[event["type"]] = event["at_ms"]
+    # To the second; a busy machine may make it later.
+    assert 5990 <= heard["reverted"] - heard["armed"] < 12000
     entry = history(swd)[2]
-    assert (entry["outcome"], entry["why"], entry["confirm_ms"]) == ("unconfirmed", "ticket 42", 3000)
+    assert (entry["outcome"], entry["why"], entry["confirm_ms"]) == ("unconfirmed", "ticket 42", 6000)
     assert swd.cli("confirm", check=False)[0] == 1
 
 

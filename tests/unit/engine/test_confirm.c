@@ -127,6 +127,7 @@ static void not_confirmed_goes_back(void **state)
 	wait_back();
 	/* Also what only the second file says of a port. */
 	assert_back();
+	assert_string_equal(r.newest->config->file, "swd.yaml");
 	assert_true(rig_has_event(&r, "reverted generation 2: not confirmed within 250ms; "
 				      "generation 1 is in force"));
 	assert_non_null(rig_alert(&r, "unconfirmed"));

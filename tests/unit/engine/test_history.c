@@ -62,6 +62,7 @@ static void who_when_why_what_and_how_it_ended(void **state)
 	job->text_size = strlen(FILE_TWO);
 	job->uid = 1234;
 	strcpy(job->who, "sw-cli pid 77");
+	strcpy(job->name, "/root/new.yaml");
 	strcpy(job->why, "ticket 42: \xc3\xa4 \"quoted\" reason");
 	owner_job(r.o, job);
 	job_free(job);
@@ -80,6 +81,7 @@ static void who_when_why_what_and_how_it_ended(void **state)
 	assert_string_equal(g->who, "sw-cli pid 77");
 	assert_int_equal(g->uid, 1234);
 	assert_string_equal(g->why, "ticket 42: \xc3\xa4 \"quoted\" reason");
+	assert_string_equal(g->name, "/root/new.yaml");
 	assert_string_equal(g->outcome, "done");
 	assert_string_equal(g->error, "");
 	assert_true(g->changes > 10);
@@ -89,6 +91,7 @@ static void who_when_why_what_and_how_it_ended(void **state)
 	g = &job->list[2];
 	assert_int_equal(g->id, 1);
 	assert_string_equal(g->who, "start");
+	assert_string_equal(g->name, "swd.yaml");
 	job_free(job);
 	job = rig_job(&r, JOB_GENERATION, 2);
 	assert_non_null(strstr(job->list->diff, "- vlan a.7: leftover\n"));

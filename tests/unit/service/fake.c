@@ -86,6 +86,7 @@ static void fill_generation(struct generation *g, uint64_t id)
 {
 	*g = (struct generation){ .id = id, .at_ns = 1700000000123456789, .uid = 1000, .size = 20 };
 	strcpy(g->who, "sw-cli pid 5");
+	strcpy(g->name, id == 6 ? "" : "new.yaml");
 	strcpy(g->outcome, id == 8 ? "reverted" : "done");
 	strcpy(g->error, id == 8 ? "rule x: kernel: no" : "");
 	strcpy(g->why, id == 7 ? "ticket \"42\"" : "");

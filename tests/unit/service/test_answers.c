@@ -380,6 +380,8 @@ static void test_history(void **state)
 	is_number(g, "uid", 1000);
 	is_text(g, "why", "ticket \"42\"");
 	is_text(g, "error", NULL);
+	is_text(g, "file", "new.yaml");
+	is_text(g->next, "file", NULL);
 	is_number(g, "confirm_ms", 60000);
 	assert_true(cJSON_IsNull(at(g, "reverts")));
 	is_number(g->next, "reverts", 3);
