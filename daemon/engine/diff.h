@@ -10,6 +10,7 @@
 #ifndef SWD_ENGINE_DIFF_H
 #define SWD_ENGINE_DIFF_H
 
+#include "daemon/engine/places.h"
 #include "daemon/engine/plan.h"
 
 struct diff_input {
@@ -17,7 +18,12 @@ struct diff_input {
 	const struct state *wanted;  /* NULL: nothing is wanted; all that is ours goes */
 	const struct state *filters; /* compiled ones; NULL likewise */
 	const struct state *owned;   /* see owned.h */
-	bool heal;		     /* what is missing was moved by heal: the reason to be told */
+	/*
+	 * Only there are filters looked at, since all others are as wanted, and nothing waits or is
+	 * in the way; NULL: everywhere. All else is looked at each time: it is little.
+	 */
+	const struct places *only;
+	bool heal; /* what is missing was moved by heal: the reason to be told */
 };
 
 /* ret starts as { 0 }. 0 or -ENOMEM. Only what is ours, or to be evicted or taken over, is removed.

@@ -8,32 +8,18 @@
 
 #include <errno.h>
 
-#include "daemon/engine/chains.h"
+#include "daemon/engine/diff_order.h"
 #include "daemon/policy/bypass_marks.h"
-
-enum phase {
-	PHASE_UNCOVER, /* the shortcut goes first, since it hides what comes */
-	PHASE_PUT,     /* chains that are jumped to first; prefs rising */
-	PHASE_TAKE,    /* the other way round */
-	PHASE_COVER,   /* the shortcut comes last */
-};
-
-struct pending {
-	enum phase phase;
-	uint32_t chain;
-	size_t rank; /* of the chain: targets before those that jump to them */
-	size_t number;
-	enum kernel_op op;
-	enum step_reason reason;
-	const struct filter *wanted, *found;
-};
 
 struct block_walk {
 	struct diff_walk *diff;
 	const struct block *block; /* NULL: not wanted */
-	bool cover;		   /* the shortcut may stand */
-	struct pending *list;
-	size_t count, space;
+	enum cover {
+		COVER_NOT_KNOWN,
+		COVER_MAY, /* the shortcut may stand */
+		COVER_MAY_NOT,
+	} cover;
+	struct order order;
 };
 
 static const struct filter *wanted_at(const struct diff_walk *w, size_t i)
@@ -49,21 +35,7 @@ static const struct filter *found_at(const struct diff_walk *w, size_t i)
 static int pend(struct block_walk *b, enum phase phase, enum kernel_op op, enum step_reason reason,
 		const struct filter *wanted, const struct filter *found)
 {
-	int r = grow(&b->list, &b->space, b->count, sizeof(*b->list));
-
-	if (r < 0)
-		return r;
-	b->list[b->count] = (struct pending){
-		.phase = phase,
-		.chain = (wanted ? wanted : found)->chain,
-		.number = 2 * b->count + 1,
-		.op = op,
-		.reason = reason,
-		.wanted = wanted,
-		.found = found,
-	};
-	b->count++;
-	return 0;
+	return order_add(&b->order, phase, op, reason, wanted, found);
 }
 
 static bool evicts(const struct block_walk *b)
@@ -115,6 +87,28 @@ static bool is_shortcut(const struct filter *f)
 	return f->role == FILTER_ROLE_SHORTCUT;
 }
 
+/*
+ * The shortcut ends software classification, so it may stand only while nothing in the block needs
+ * it: a foreign filter that stays and is not skip_sw does.
+ */
+static bool may_cover(struct block_walk *b)
+{
+	size_t i = 0, end = 0;
+
+	if (b->cover != COVER_NOT_KNOWN)
+		return b->cover == COVER_MAY;
+	b->cover = COVER_MAY;
+	if (!evicts(b) && b->block && diff_block_survives(b->diff, b->block->id))
+		state_block_filters(b->diff->in->found, b->block->id, &i, &end);
+	for (; i < end && b->cover == COVER_MAY; i++) {
+		const struct filter *f = found_at(b->diff, i);
+
+		if (f->owner == OWNER_FOREIGN && filter_needs_software(f))
+			b->cover = COVER_MAY_NOT;
+	}
+	return b->cover == COVER_MAY;
+}
+
 /* Both at one key. */
 static int walk_both(struct block_walk *b, const struct filter *wanted, const struct filter *found)
 {
@@ -122,7 +116,7 @@ static int walk_both(struct block_walk *b, const struct filter *wanted, const st
 	char label[OBJECT_LABEL];
 	int r;
 
-	if (is_shortcut(wanted) && !b->cover)
+	if (is_shortcut(wanted) && !may_cover(b))
 		return found->owner == OWNER_OURS
 			       ? pend(b, PHASE_UNCOVER, KERNEL_REMOVE, STEP_LEFTOVER, NULL, found)
 			       : 0;
@@ -152,8 +146,9 @@ static int walk_wanted(struct block_walk *b, const struct filter *wanted)
 	const char *dev;
 
 	if (is_shortcut(wanted))
-		return b->cover ? pend(b, PHASE_COVER, KERNEL_ADD, reason_to_add(b), wanted, NULL)
-				: 0;
+		return may_cover(b)
+			       ? pend(b, PHASE_COVER, KERNEL_ADD, reason_to_add(b), wanted, NULL)
+			       : 0;
 	dev = missing_dev(b->diff, wanted);
 	if (dev)
 		return plan_wait(b->diff->plan, dev, &wanted->obj);
@@ -193,7 +188,7 @@ static int compare_added(const void *pa, const void *pb)
 	return c ? c : match_compare(filter_match(a->wanted), filter_match(b->wanted));
 }
 
-/* An addition of the group [first, b->count) that excludes the found filter, or NULL. */
+/* An addition of the group [first, b->order.count) that excludes the found filter, or NULL. */
 static const struct filter *excluded_by(struct pending *const *added, size_t n,
 					const struct filter *found)
 {
@@ -225,21 +220,21 @@ static int settle_pref(struct block_walk *b, size_t first, size_t found_first, s
 	_cleanup_free_ struct pending **added = NULL;
 	size_t n = 0;
 
-	for (size_t i = first; i < b->count; i++)
-		n += b->list[i].op == KERNEL_ADD;
+	for (size_t i = first; i < b->order.count; i++)
+		n += b->order.list[i].op == KERNEL_ADD;
 	if (n == 0 || found_first == found_end)
 		return 0;
 	added = calloc(n, sizeof(struct pending *));
 	if (!added)
 		return -ENOMEM;
 	n = 0;
-	for (size_t i = first; i < b->count; i++)
-		if (b->list[i].op == KERNEL_ADD)
-			added[n++] = &b->list[i];
+	for (size_t i = first; i < b->order.count; i++)
+		if (b->order.list[i].op == KERNEL_ADD)
+			added[n++] = &b->order.list[i];
 	qsort(added, n, sizeof(struct pending *), compare_added);
 
-	for (size_t i = first; i < b->count; i++) {
-		struct pending *p = &b->list[i];
+	for (size_t i = first; i < b->order.count; i++) {
+		struct pending *p = &b->order.list[i];
 
 		if (p->op == KERNEL_REMOVE && p->phase == PHASE_TAKE &&
 		    excluded_by(added, n, p->found)) {
@@ -263,7 +258,7 @@ static int settle_pref(struct block_walk *b, size_t first, size_t found_first, s
 		if (r < 0)
 			return r;
 		/* What can't be put in now is not tried. */
-		b->count = first;
+		b->order.count = first;
 		return 0;
 	}
 	return 0;
@@ -279,7 +274,7 @@ static int compare_place(const struct filter *a, const struct filter *b)
 /* One pref of one chain: [wi, we) and [fi, fe). */
 static int walk_pref(struct block_walk *b, size_t wi, size_t we, size_t fi, size_t fe)
 {
-	size_t first = b->count, found_first = fi;
+	size_t first = b->order.count, found_first = fi;
 	int r = 0;
 
 	while (r == 0 && (wi < we || fi < fe)) {
@@ -325,63 +320,6 @@ static int walk_block(struct block_walk *b, size_t wi, size_t we, size_t fi, siz
 	return 0;
 }
 
-static int compare_pending(const void *pa, const void *pb)
-{
-	const struct pending *a = pa, *b = pb;
-	int c = CMP(a->phase, b->phase);
-
-	if (c)
-		return c;
-	c = CMP(a->rank, b->rank);
-	if (!c)
-		c = CMP(a->number, b->number);
-	return a->phase == PHASE_TAKE ? -c : c;
-}
-
-static int emit(struct block_walk *b, size_t wi, size_t we, size_t fi, size_t fe)
-{
-	_cleanup_(chains_clear) struct chains chains = { 0 };
-	int r = 0;
-
-	if (b->count == 0)
-		return 0;
-	for (size_t i = wi; i < we && r == 0; i++)
-		r = chains_add(&chains, wanted_at(b->diff, i));
-	for (size_t i = fi; i < fe && r == 0; i++)
-		r = chains_add(&chains, found_at(b->diff, i));
-	if (r == 0)
-		r = chains_rank(&chains);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < b->count; i++)
-		b->list[i].rank = chains_rank_of(&chains, b->list[i].chain);
-	qsort(b->list, b->count, sizeof(*b->list), compare_pending);
-	for (size_t i = 0; i < b->count && r == 0; i++) {
-		const struct pending *p = &b->list[i];
-
-		r = plan_add(b->diff->plan, p->op, p->reason, p->wanted ? &p->wanted->obj : NULL,
-			     p->found ? &p->found->obj : NULL);
-	}
-	return r;
-}
-
-/*
- * The shortcut ends software classification, so it may stand only while nothing in the block needs
- * it: a foreign filter that stays and is not skip_sw does.
- */
-static bool may_cover(const struct block_walk *b, size_t fi, size_t fe)
-{
-	if (evicts(b))
-		return true;
-	for (; fi < fe; fi++) {
-		const struct filter *f = found_at(b->diff, fi);
-
-		if (f->owner == OWNER_FOREIGN && filter_needs_software(f))
-			return false;
-	}
-	return true;
-}
-
 static int diff_block(struct diff_walk *w, const struct block *block, uint32_t id)
 {
 	struct block_walk b = { .diff = w, .block = block };
@@ -393,12 +331,61 @@ static int diff_block(struct diff_walk *w, const struct block *block, uint32_t i
 	state_block_filters(w->in->found, id, &fi, &fe);
 	if (block && !diff_block_survives(w, id))
 		fi = fe; /* the kernel empties it before the first of ours comes */
-	b.cover = may_cover(&b, fi, fe);
 	r = walk_block(&b, wi, we, fi, fe);
 	if (r == 0)
-		r = emit(&b, wi, we, fi, fe);
-	free(b.list);
+		r = order_emit(&b.order, w, id);
+	free(b.order.list);
 	return r;
+}
+
+/* Where the filters of one pref are. */
+static void place_filters(const struct state *s, const struct place *at, size_t *ret_first,
+			  size_t *ret_end)
+{
+	struct filter first = {
+		.obj.kind = KIND_FILTER, .block = at->block, .chain = at->chain, .pref = at->pref
+	};
+	struct filter last = first;
+
+	last.protocol = UINT16_MAX;
+	last.handle = UINT32_MAX;
+	*ret_first = state_lower(s, &first);
+	*ret_end = state_lower(s, &last);
+}
+
+/* Some prefs of a block; what else it has is as wanted. */
+static int diff_block_places(struct diff_walk *w, const struct block *block,
+			     const struct place *first, const struct place *end)
+{
+	struct block_walk b = { .diff = w, .block = block };
+	size_t wi, we, fi, fe;
+	int r = 0;
+
+	for (; first < end && r == 0; first++) {
+		place_filters(w->in->filters, first, &wi, &we);
+		place_filters(w->in->found, first, &fi, &fe);
+		r = walk_pref(&b, wi, we, fi, fe);
+	}
+	if (r == 0)
+		r = order_emit(&b.order, w, block->id);
+	free(b.order.list);
+	return r;
+}
+
+/* As much of a wanted block as may be other than wanted. */
+static int diff_touched(struct diff_walk *w, const struct block *block)
+{
+	const struct places *only = w->in->only;
+	size_t first, end;
+
+	if (!only || only->all || !w->in->filters || !diff_block_survives(w, block->id))
+		return diff_block(w, block, block->id);
+	places_of(only, block->id, &first, &end);
+	if (first == end)
+		return 0;
+	if (only->list[first].pref == 0)
+		return diff_block(w, block, block->id);
+	return diff_block_places(w, block, &only->list[first], &only->list[end]);
 }
 
 int diff_filters_wanted(struct diff_walk *w)
@@ -412,7 +399,7 @@ int diff_filters_wanted(struct diff_walk *w)
 		/* Without a binding the kernel has no such block; its ports are waited for. */
 		if (!diff_block_bound(w, block->id))
 			continue;
-		r = diff_block(w, block, block->id);
+		r = diff_touched(w, block);
 		if (r < 0)
 			return r;
 	}

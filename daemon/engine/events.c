@@ -278,7 +278,6 @@ static void tell_foreign(struct engine_owner *o, const struct filter *f)
 static void filter_event(struct engine_owner *o, const struct kernel_event *e)
 {
 	const struct filter *f = (const struct filter *)e->object;
-	bool whole = f->handle == 0 || f->pref == 0;
 
 	if (e->type == KERNEL_EVENT_NEW) {
 		if (bypass_filter_new(o->bypass, f) < 0)
@@ -303,9 +302,9 @@ static void filter_event(struct engine_owner *o, const struct kernel_event *e)
 	} else {
 		bypass_filter_gone(o->bypass, f);
 	}
-	if (whole)
+	if (f->pref == 0)
 		observe_stale_block(o, f->block);
-	else if (state_find(o->found, f))
+	else if (f->handle == 0 || state_find(o->found, f))
 		ask_later(o, &f->obj);
 }
 

@@ -20,59 +20,6 @@ static int dump(struct engine_owner *o, enum kind kind, uint32_t block, struct s
 	return r;
 }
 
-static const struct object *wanted_of(const struct engine_owner *o, const struct object *key)
-{
-	const struct state *in = key->kind == KIND_FILTER ? o->filters
-				 : o->config		  ? o->config->wanted
-							  : NULL;
-
-	return in ? state_find(in, key) : NULL;
-}
-
-/* Repair will look; but that there is something to do is known from here on. */
-static void unsettled(struct engine_owner *o)
-{
-	if (!o->settled)
-		return;
-	o->settled = false;
-	owner_changed(o);
-}
-
-/* Does it leave something to do? Our own changes come back as events, and leave nothing. */
-static bool is_as_wanted(const struct engine_owner *o, const struct object *now)
-{
-	const struct object *before = state_find(o->found, now);
-	const struct object *wanted = wanted_of(o, now);
-
-	if (now->kind == KIND_PORT || now->kind == KIND_VLAN)
-		return before && (!wanted || kind_ops(now->kind)->satisfied(wanted, now));
-	if (wanted)
-		return kind_ops(now->kind)->satisfied(wanted, now);
-	/* Whether a new filter may stay is not for us to say. */
-	return now->kind != KIND_FILTER ||
-	       (before && kind_ops(KIND_FILTER)->satisfied(before, now));
-}
-
-void observe_drop(struct engine_owner *o, const struct object *key)
-{
-	if (wanted_of(o, key))
-		unsettled(o);
-	if (state_remove(o->found, key) < 0)
-		observe_stale_all(o);
-}
-
-void observe_put(struct engine_owner *o, const struct object *object)
-{
-	struct object *ref = object_ref(object);
-
-	if (!is_as_wanted(o, object))
-		unsettled(o);
-	if (state_put(o->found, ref) < 0) {
-		object_unref(ref);
-		observe_stale_all(o);
-	}
-}
-
 bool observe_is_stale(const struct engine_owner *o)
 {
 	return o->stale.links || o->stale.addresses || o->stale.qdiscs || o->stale.all_blocks ||
@@ -300,6 +247,35 @@ static int bound_blocks(const struct engine_owner *o, uint32_t **ret, size_t *re
 	return 0;
 }
 
+/* The same for one pref: the kernel tells of its end in one word. */
+static int refresh_pref(struct engine_owner *o, const struct filter *key)
+{
+	_cleanup_(state_freep) struct state *now = state_new();
+	size_t i;
+	int r;
+
+	if (!now)
+		return -ENOMEM;
+	pulse_wait(o->pulse);
+	r = kernel_dump_pref(o->kernel, key, now);
+	pulse_go(o->pulse);
+	if (r < 0)
+		return r;
+	i = state_lower(o->found, key);
+	while (i < state_count(o->found, KIND_FILTER)) {
+		_cleanup_object_ struct filter *f = object_ref(state_at(o->found, KIND_FILTER, i));
+
+		if (f->block != key->block || f->chain != key->chain || f->pref != key->pref ||
+		    (key->protocol && f->protocol != key->protocol))
+			break;
+		if (state_find(now, f))
+			i++;
+		else
+			observe_drop(o, &f->obj);
+	}
+	return put_filters(o, now, false);
+}
+
 static int refresh_all_blocks(struct engine_owner *o, bool unknown)
 {
 	_cleanup_free_ uint32_t *blocks = NULL;
@@ -422,6 +398,8 @@ int observe_ask(struct engine_owner *o, const struct object *key)
 	_cleanup_object_ struct object *held = object_ref(key);
 	int r;
 
+	if (key->kind == KIND_FILTER && ((const struct filter *)key)->handle == 0)
+		return refresh_pref(o, (const struct filter *)key);
 	pulse_wait(o->pulse);
 	r = kernel_get(o->kernel, key, &now);
 	pulse_go(o->pulse);

@@ -6,7 +6,7 @@
  * marked stale and dumped again. Each filter event also goes to the bypass room, in the kernel's
  * order.
  *
- * observe.c reads (dumps and questions), events.c takes what happens.
+ * observe.c reads (dumps and questions), events.c takes what happens, observe_found.c writes found.
  */
 #ifndef SWD_ENGINE_OBSERVE_H
 #define SWD_ENGINE_OBSERVE_H
@@ -22,7 +22,8 @@ bool observe_events(struct engine_owner *o);
 /* Fresh counters of a block (0: all blocks) and of the qdiscs. */
 int observe_counters(struct engine_owner *o, uint32_t block);
 
-/* Asks for one object. 0: it is in found now; -ENOENT: it is not there, nor in found; or -errno. */
+/* Asks for one object, or with handle 0 for a pref's filters. 0: it is in found now; -ENOENT: it is
+ * not there, nor in found; or -errno. */
 int observe_ask(struct engine_owner *o, const struct object *key);
 /* The outcome of a request, from apply. */
 void observe_took(struct engine_owner *o, const struct kernel_request *req);

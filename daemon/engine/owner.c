@@ -110,6 +110,7 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	o->listener = *listener;
 	o->pulse = pulse;
 	o->ability_how = "not probed yet";
+	o->touched.all = true;
 	o->repair_due = o->audit_due = o->publish_due = o->ready_due = OWNER_NEVER;
 	o->config_path = strdup(options->config_path);
 	o->state_dir = strdup(options->state_dir);

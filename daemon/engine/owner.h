@@ -11,6 +11,7 @@
 #include "daemon/engine/alerts.h"
 #include "daemon/engine/backoff.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/places.h"
 #include "daemon/engine/pulse.h"
 #include "daemon/engine/store_generation.h"
 
@@ -60,6 +61,7 @@ struct engine_owner {
 	/* Found. Only observe writes it. */
 	struct state *found;
 	struct stale stale;
+	struct places touched; /* all else is as wanted, and nothing waits or is in the way */
 	struct state *ask;     /* keys to be asked for by name */
 	uint64_t counters_ns;  /* realtime */
 	uint64_t full_dump_ns; /* monotonic: of the last dump of everything */

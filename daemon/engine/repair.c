@@ -139,13 +139,33 @@ static void note_outcomes(struct engine_owner *o, const struct apply *a, const s
 	}
 }
 
+static bool is_quiet(const struct plan *p)
+{
+	return p->count == 0 && p->waiting_count == 0 && p->conflict_count == 0;
+}
+
+/* Looks where something was touched; what waits or is in the way takes a look everywhere. */
+static int find_work(struct engine_owner *o, struct plan *ret)
+{
+	int r = wanted_work(o, ret);
+
+	if (r == 0 && !o->touched.all && (ret->waiting_count || ret->conflict_count)) {
+		o->touched.all = true;
+		plan_clear(ret);
+		r = wanted_work(o, ret);
+	}
+	if (r == 0 && is_quiet(ret))
+		places_clear(&o->touched);
+	return r;
+}
+
 static int repair_once(struct engine_owner *o, bool *ret_changed)
 {
 	_cleanup_(plan_clear) struct plan all = { 0 };
 	_cleanup_(plan_clear) struct plan now = { 0 };
 	_cleanup_(apply_clear) struct apply apply = { 0 };
 	_cleanup_(diags_freep) struct diags *d = diags_new(o->config->file);
-	int r = d ? wanted_plan(o, o->config, o->filters, false, &all) : -ENOMEM;
+	int r = d ? find_work(o, &all) : -ENOMEM;
 
 	*ret_changed = false;
 	if (r < 0)
@@ -197,6 +217,7 @@ void repair_run(struct engine_owner *o)
 
 void repair_audit(struct engine_owner *o)
 {
+	o->touched.all = true;
 	observe_events(o);
 	observe_stale_all(o);
 	repair_run(o);

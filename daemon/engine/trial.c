@@ -106,6 +106,7 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	state_free(o->filters);
 	o->config = take(t->candidate.config);
 	o->filters = take(t->candidate.filters);
+	o->touched.all = true;
 	o->generation = generation;
 	o->text_hash = t->hash;
 	o->text_quiet = diags_count(t->diags) == 0;
@@ -175,7 +176,6 @@ static int store_trying(struct engine_owner *o, struct trial *t, const struct st
 	};
 	int r;
 
-	COPY_NAME(g.name, diags_file(t->diags));
 	snprintf(g.who, sizeof(g.who), "%s", t->who);
 	snprintf(g.why, sizeof(g.why), "%s", t->why ? t->why : "");
 	pulse_wait(o->pulse);

@@ -151,3 +151,18 @@ int wanted_plan(const struct engine_owner *o, const struct config *config,
 	pulse_go(o->pulse);
 	return r;
 }
+
+int wanted_work(const struct engine_owner *o, struct plan *ret)
+{
+	struct diff_input in = {
+		.found = o->found,
+		.wanted = o->config->wanted,
+		.filters = o->filters,
+		.owned = o->owned,
+		.only = &o->touched,
+	};
+	int r = diff(&in, ret);
+
+	pulse_go(o->pulse);
+	return r;
+}

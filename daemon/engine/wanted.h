@@ -30,5 +30,7 @@ int candidate_move(struct engine_owner *o, const struct pref_avoid *away, size_t
 /* The plan from found to these; NULLs: nothing is wanted. ret starts as { 0 }. */
 int wanted_plan(const struct engine_owner *o, const struct config *config,
 		const struct state *filters, bool heal, struct plan *ret);
+/* What may have to be done for what is wanted now: looks where something was touched. */
+int wanted_work(const struct engine_owner *o, struct plan *ret);
 
 #endif

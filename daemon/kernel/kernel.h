@@ -30,6 +30,9 @@ DEFINE_CLEANUP(struct kernel *, kernel_close);
  */
 int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *into);
 
+/* The filters of one pref: key's block, chain, pref and protocol. As kernel_dump(). */
+int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into);
+
 /*
  * Reads one object again by its key (port, vlan, qdisc: by name). 0 and a reference, -ENOENT if it
  * is not there, or -errno. Filters: RTM_GETTFILTER; so it is believed gone only when the kernel

@@ -30,8 +30,6 @@ struct kernel {
 
 /* Parses and completes an object; *ret NULL: none of ours. 0 or -errno. */
 int kernel_parse(struct kernel *k, const struct nlmsghdr *h, struct object **ret);
-/* Adds the filters of one pref to `into`. As kernel_dump(). */
-int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into);
 /*
  * Writes a message that `put` fills, in a buffer that is large enough. 0, or put's error. The
  * caller frees it, or gives it back to be used again.

@@ -49,6 +49,17 @@ int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *
 	return kind == KIND_PORT ? kernel_dump(k, KIND_VLAN, 0, into) : 0;
 }
 
+int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into)
+{
+	for (size_t i = 0; i < state_count(fake.world, KIND_FILTER); i++) {
+		const struct filter *f = state_at(fake.world, KIND_FILTER, i);
+
+		if (f->block == key->block && f->chain == key->chain && f->pref == key->pref)
+			state_put(into, object_ref(f));
+	}
+	return 0;
+}
+
 int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 {
 	const struct object *o;
