@@ -176,6 +176,7 @@ static int store_trying(struct engine_owner *o, struct trial *t, const struct st
 	};
 	int r;
 
+	COPY_NAME(g.name, diags_file(t->diags));
 	snprintf(g.who, sizeof(g.who), "%s", t->who);
 	snprintf(g.why, sizeof(g.why), "%s", t->why ? t->why : "");
 	pulse_wait(o->pulse);
