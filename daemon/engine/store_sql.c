@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <sqlite3.h>
 
+#include "config/base/fault.h"
+
 int sql_errno(int rc)
 {
 	switch (rc & 0xff) {
@@ -35,9 +37,16 @@ int sql_errno(int rc)
 	}
 }
 
-int sql_run(struct store *s, const char *sql)
+static int run(struct store *s, const char *sql)
 {
 	return sql_errno(sqlite3_exec(s->db, sql, NULL, NULL, NULL));
+}
+
+int sql_run(struct store *s, const char *sql)
+{
+	int r = fault_fails(FAULT_STORE);
+
+	return r < 0 ? r : run(s, sql);
 }
 
 int sql_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
@@ -52,8 +61,11 @@ void sql_finalizep(sqlite3_stmt **st)
 
 int sql_finish(sqlite3_stmt *st)
 {
-	int rc = sqlite3_step(st);
+	int r = fault_fails(FAULT_STORE), rc;
 
+	if (r < 0)
+		return r;
+	rc = sqlite3_step(st);
 	return rc == SQLITE_DONE ? 0 : rc == SQLITE_ROW ? -EIO : sql_errno(rc);
 }
 
@@ -97,6 +109,6 @@ int sql_end(struct store *s, int r)
 	if (r == 0)
 		r = sql_run(s, "COMMIT");
 	if (r < 0)
-		sql_run(s, "ROLLBACK");
+		run(s, "ROLLBACK");
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
+#include "config/base/fault.h"
 #include "daemon/kernel/room.h"
 
 struct batch {
@@ -146,7 +147,7 @@ static bool complete(const struct kernel_request *r)
 	return false;
 }
 
-static int batch_add(struct batch *b, struct kernel_request *r)
+static int batch_put(struct batch *b, struct kernel_request *r)
 {
 	struct put_of put = { NULL, r, &b->k->names };
 	struct nl_msg *m = NULL;
@@ -189,6 +190,31 @@ static int batch_add(struct batch *b, struct kernel_request *r)
 	if (failed == 0 && b->n >= b->k->request->batch)
 		failed = batch_send(b);
 	return failed;
+}
+
+/* What is in front of it has been carried out when it happens. */
+static int batch_fault(struct batch *b, struct kernel_request *r, enum fault_how how)
+{
+	int failed = batch_send(b);
+
+	if (how == FAULT_KILL)
+		fault_kill();
+	if (how == FAULT_LOST_ANSWER && failed == 0) {
+		failed = batch_put(b, r);
+		if (failed == 0)
+			failed = batch_send(b);
+		kernel_request_clear(r);
+	}
+	r->outcome = how == FAULT_FAIL ? KERNEL_REFUSED : KERNEL_UNKNOWN;
+	r->error = how == FAULT_FAIL ? fault_error() : -ETIMEDOUT;
+	return failed;
+}
+
+static int batch_add(struct batch *b, struct kernel_request *r)
+{
+	enum fault_how how = fault_at(FAULT_REQUEST);
+
+	return how == FAULT_NONE ? batch_put(b, r) : batch_fault(b, r, how);
 }
 
 int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
