@@ -87,8 +87,9 @@ static void settle_owned(struct engine_owner *o, const struct step *s, enum kern
 /* ---- messages ---- */
 
 /* "swd.yaml:41:7: error: rule no-bogons: kernel: WORDS (block 10 chain 0 pref 11 ip flower 0x1)" */
-static void explain(const struct step *s, const char *words, struct diags *d)
+static void explain(const struct apply *a, const struct step *s, const char *words, struct diags *d)
 {
+	const char *who = a->undo ? "can't be undone: kernel" : "kernel";
 	const struct object *object = step_object(s);
 	const struct rule *rule =
 		object->kind == KIND_FILTER ? ((const struct filter *)object)->rule : NULL;
@@ -97,13 +98,14 @@ static void explain(const struct step *s, const char *words, struct diags *d)
 	object_label(object, label);
 	if (rule) {
 		snprintf(path, sizeof(path), "rule %s", rule->name);
-		diags_add(d, DIAG_ERROR, object->origin, path, "kernel: %s (%s)", words, label);
+		diags_add(d, DIAG_ERROR, object->origin, path, "%s: %s (%s)", who, words, label);
 	} else {
-		diags_add(d, DIAG_ERROR, object->origin, label, "kernel: %s", words);
+		diags_add(d, DIAG_ERROR, object->origin, label, "%s: %s", who, words);
 	}
 }
 
-static void explain_refused(const struct step *s, const struct kernel_request *req, struct diags *d)
+static void explain_refused(const struct apply *a, const struct step *s,
+			    const struct kernel_request *req, struct diags *d)
 {
 	char words[256];
 
@@ -111,7 +113,7 @@ static void explain_refused(const struct step *s, const struct kernel_request *r
 		snprintf(words, sizeof(words), "%s: %s", req->words, strerror(-req->error));
 	else
 		snprintf(words, sizeof(words), "%s", strerror(-req->error));
-	explain(s, words, d);
+	explain(a, s, words, d);
 }
 
 /* ---- outcomes ---- */
@@ -148,14 +150,14 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 		outcome = took_it(o, s, NULL) ? KERNEL_DONE : KERNEL_REFUSED;
 		error = -ETIMEDOUT;
 		if (outcome == KERNEL_REFUSED)
-			explain(s, "no answer in time, and not done", d);
+			explain(a, s, "no answer in time, and not done", d);
 	} else if (outcome == KERNEL_REFUSED || outcome == KERNEL_NOT_SENT) {
 		outcome = KERNEL_REFUSED;
-		explain_refused(s, req, d);
+		explain_refused(a, s, req, d);
 	} else if (s->op != KERNEL_REMOVE && checkable(o, s) && !took_it(o, s, req->echo)) {
 		outcome = KERNEL_REFUSED;
 		error = -EPROTO;
-		explain(s, "it said yes, and holds something else", d);
+		explain(a, s, "it said yes, and holds something else", d);
 	}
 	a->said[i] = diags_count(d) > said ? said + 1 : 0;
 	a->outcomes[i] = outcome;

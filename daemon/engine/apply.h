@@ -18,6 +18,7 @@ enum apply_mode {
 
 struct apply {
 	const struct plan *plan;	     /* the caller's; outlives this */
+	bool undo;			     /* a way back: what is refused is said so */
 	struct state *before, *owned_before; /* as they were; NULL for APPLY_EACH */
 	enum kernel_outcome *outcomes;	     /* of each step; UNKNOWN is settled by reading back */
 	int *errors;			     /* -errno of each refused step */
@@ -27,7 +28,7 @@ struct apply {
 	size_t sent;
 };
 
-/* Frees what apply_run() filled; ret of apply_run() starts as { 0 }. */
+/* Frees what apply_run() filled; ret of apply_run() starts as { 0 }, or with .undo. */
 void apply_clear(struct apply *a);
 
 /*

@@ -223,7 +223,7 @@ static void store_ended(struct engine_owner *o, struct trial *t, uint64_t id,
 static int mend(struct engine_owner *o, struct diags *d)
 {
 	_cleanup_(plan_clear) struct plan plan = { 0 };
-	_cleanup_(apply_clear) struct apply apply = { 0 };
+	_cleanup_(apply_clear) struct apply apply = { .undo = true };
 	int r = 0;
 
 	if (!o->config)

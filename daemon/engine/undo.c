@@ -131,7 +131,7 @@ static int make_plan(const struct engine_owner *o, const struct apply *a, struct
 int apply_undo(struct engine_owner *o, const struct apply *a, struct diags *d)
 {
 	_cleanup_(plan_clear) struct plan p = { 0 };
-	_cleanup_(apply_clear) struct apply back = { 0 };
+	_cleanup_(apply_clear) struct apply back = { .undo = true };
 	int r;
 
 	if (!a->before || a->done + a->refused == 0)

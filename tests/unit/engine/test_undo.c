@@ -184,6 +184,7 @@ static void failed_undo_is_told_and_mended(void **state)
 	struct rig r;
 	struct job *job;
 	char *before, *after;
+	size_t undone = 0;
 
 	start_with(&r, FILE_ONE);
 	before = fake_text();
@@ -192,6 +193,11 @@ static void failed_undo_is_told_and_mended(void **state)
 	job = rig_reload(&r);
 	assert_int_equal(job->outcome, APPLY_FAILED);
 	assert_true(diags_errors(job->diags) >= 2);
+	/* What stays is named, in front of what it is about: the first error is still the first. */
+	for (size_t i = 0; i < diags_count(job->diags); i++)
+		undone += strstr(diags_at(job->diags, i)->text, "can't be undone: kernel: ") != NULL;
+	assert_true(undone > 0 && undone < diags_count(job->diags));
+	assert_null(strstr(r.newest->last_error, "undone"));
 	after = fake_text();
 	assert_string_not_equal(before, after);
 	free(after);
