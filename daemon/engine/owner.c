@@ -5,6 +5,7 @@
 #include "daemon/engine/owner.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -20,6 +21,8 @@
 #include "daemon/kernel/privilege.h"
 
 #define MS 1000000ULL
+/* What an apply and the generation before it took goes back to the system once nobody reads it. */
+#define TRIM_AFTER_MS 200
 
 static const struct daemon_settings defaults = {
 	.settle_ms = 5,
@@ -111,6 +114,7 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	o->pulse = pulse;
 	o->ability_how = "not probed yet";
 	o->touched.all = true;
+	o->trim_due = OWNER_NEVER;
 	o->repair_due = o->audit_due = o->publish_due = o->ready_due = OWNER_NEVER;
 	o->config_path = strdup(options->config_path);
 	o->state_dir = strdup(options->state_dir);
@@ -194,6 +198,8 @@ static void probe(struct engine_owner *o)
 	pulse_go(o->pulse);
 	o->ability_how = how;
 	privilege_drop(); /* nothing but the probe needs it */
+	if (o->ability != BYPASS_ABILITY_MARKS)
+		kernel_ignore_own_filters(o->kernel);
 	if (r < 0) {
 		o->ability = BYPASS_ABILITY_UNKNOWN;
 		alert_set(&o->alerts, "probe", "bypass",
@@ -272,6 +278,7 @@ void owner_job(struct engine_owner *o, struct job *job)
 	case JOB_APPLY:
 		commit_apply(o, job);
 		publish(o); /* before done(): the caller's next question finds it */
+		o->trim_due = now_monotonic_ns() + TRIM_AFTER_MS * MS;
 		break;
 	case JOB_PLAN:
 		commit_plan(o, job);
@@ -321,6 +328,7 @@ uint64_t owner_due(const struct engine_owner *o)
 {
 	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(o->publish_due, o->ready_due));
 
+	due = MIN(due, o->trim_due);
 	return MIN(due, confirm_due(o));
 }
 
@@ -339,5 +347,9 @@ void owner_tick(struct engine_owner *o)
 	}
 	if (o->ready_due <= now)
 		check_ready(o, true);
+	if (o->trim_due <= now) {
+		o->trim_due = OWNER_NEVER;
+		malloc_trim(0);
+	}
 	after(o);
 }

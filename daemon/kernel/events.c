@@ -203,3 +203,8 @@ size_t kernel_event_fds(const struct kernel *k, int fds[KERNEL_EVENT_FDS])
 		fds[n++] = bypass_genl_fd(k->bypass);
 	return n;
 }
+
+int kernel_ignore_own_filters(struct kernel *k)
+{
+	return rtnl_ignore(k->events, k->request->port, RTM_NEWTFILTER, RTM_DELTFILTER);
+}

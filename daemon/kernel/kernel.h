@@ -128,6 +128,12 @@ typedef void (*kernel_event_fn)(const struct kernel_event *event, void *data);
 int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *data,
 		       bool *ret_more);
 
+/*
+ * No more events of filters that we changed ourselves: their answers told all but what the bypass of
+ * Linux 6.12 makes of them. 0 or -errno, and then they come.
+ */
+int kernel_ignore_own_filters(struct kernel *k);
+
 /* ---- the bypass ---- */
 
 enum bypass_ability {

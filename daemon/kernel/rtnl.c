@@ -3,7 +3,9 @@
  * A netlink socket: opening, sending, reading one datagram, and reading acknowledgements. The two
  * longer conversations over it are in exchange.c and dump.c.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
@@ -134,6 +136,25 @@ void rtnl_close(struct rtnl *s)
 int rtnl_join(struct rtnl *s, uint32_t group)
 {
 	if (setsockopt(s->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
+		return -errno;
+	return 0;
+}
+
+int rtnl_ignore(struct rtnl *s, uint32_t port, uint16_t type, uint16_t or_type)
+{
+	/* Classic BPF reads words as from the wire, most significant byte first. */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_pid)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(port), 0, 3),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_type)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(type), 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(or_type), 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog program = { ARRAY_SIZE(code), code };
+
+	if (setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0)
 		return -errno;
 	return 0;
 }

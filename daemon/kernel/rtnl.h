@@ -47,6 +47,10 @@ DEFINE_CLEANUP(struct rtnl *, rtnl_close);
 /* Joins a multicast group. 0 or -errno. */
 int rtnl_join(struct rtnl *s, uint32_t group);
 
+/* The kernel drops, from here on, messages of that type that a request from `port` caused. The two
+ * types are all that is dropped. 0 or -errno. */
+int rtnl_ignore(struct rtnl *s, uint32_t port, uint16_t type, uint16_t or_type);
+
 /*
  * Reads one datagram into s->buffer. timeout_ms 0: does not wait. 0 with its size, or -EAGAIN
  * (nothing there), -ENOBUFS (messages were lost), -EMSGSIZE (it was longer than the buffer, which

@@ -450,6 +450,37 @@ static void a_part_too_long_for_us_makes_room(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* What our own requests did to filters is not even queued; all else is. */
+static void own_filter_news_is_ignored(void **state)
+{
+	static const struct {
+		uint16_t type;
+		uint32_t port;
+	} news[] = {
+		{ RTM_NEWTFILTER, PORT }, { RTM_NEWTFILTER, PORT + 1 }, { RTM_DELTFILTER, PORT },
+		{ RTM_NEWLINK, PORT },	  { RTM_DELTFILTER, 0 },	{ RTM_DELCHAIN, PORT },
+	};
+	static const size_t heard[] = { 1, 3, 4, 5 };
+	struct peer *p = *state;
+	size_t size;
+
+	assert_int_equal(rtnl_ignore(p->s, PORT, RTM_NEWTFILTER, RTM_DELTFILTER), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(news); i++) {
+		struct words w = { 0 };
+
+		say(&w, news[i].type, 0, 0, news[i].port, NULL, 0);
+		send(p->fd, w.bytes, w.size, 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(heard); i++) {
+		const struct nlmsghdr *h = p->s->buffer;
+
+		assert_int_equal(rtnl_recv(p->s, 0, &size), 0);
+		assert_int_equal(h->nlmsg_type, news[heard[i]].type);
+		assert_int_equal(h->nlmsg_pid, news[heard[i]].port);
+	}
+	assert_int_equal(rtnl_recv(p->s, 0, &size), -EAGAIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +492,7 @@ int main(void)
 		T(an_interrupted_dump_is_taken_again), T(a_dump_that_never_settles_is_no_dump),
 		T(the_kernels_error_ends_a_dump),      T(our_own_error_ends_it_at_its_end),
 		T(a_dump_without_an_end_times_out),    T(a_part_too_long_for_us_makes_room),
+		T(own_filter_news_is_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
