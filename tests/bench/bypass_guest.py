@@ -8,7 +8,7 @@ block of its own, held by a port of its own, so that its rules stay; a run binds
 A virtual machine's speed drifts by more than what is looked for here. So each run of a case has a run of
 what it is compared with right beside it, before or behind it by chance; runs are short and many; and in
 each round the cases take turns in another order. What a bypass costs is a matter of one percent, what
-none costs is not: cases without one are in every fifth round only.
+none costs is not: cases without one are in every third round only.
 """
 import argparse
 import json
@@ -28,7 +28,7 @@ SIZES = (1, 5, 10, 25, 50)
 LARGE = (1000, 10000)
 RUN_NS = 20e6           # how long one run should take
 FEWEST = 16             # frames of a run, however slow the case
-RARELY = 5              # of how many rounds a case without bypass is in one, if it gets 5 runs so
+RARELY = 3              # of how many rounds a case without bypass is in one, if it gets 5 runs so
 CHAIN = 7               # the chain that no-chain's first rule goes to, and that has no rules
 SHORTCUT = "filter add block {block} pref 1 protocol all matchall skip_hw action ok\n"
 # Needs software, and no frame of ours ever reaches it: what is left is the cost of no bypass.
