@@ -115,9 +115,6 @@ static size_t lower_part(const struct set *s, const struct object *key, set_comp
 {
 	size_t low = 0, high = s->part_count;
 
-	/* Loads come in order: look at the end first. */
-	if (high && compare(last_of(&s->parts[high - 1]), key) < 0)
-		return high;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -132,12 +129,19 @@ static size_t lower_part(const struct set *s, const struct object *key, set_comp
 size_t set_lower(const struct set *s, const struct object *key, bool *ret_found)
 {
 	set_compare compare = kind_ops((enum kind)key->kind)->compare;
-	size_t at = lower_part(s, key, compare), low = 0, high;
-	const struct set_part *part = &s->parts[at];
+	const struct set_part *part;
+	size_t low = 0, high;
+	int end;
 
 	*ret_found = false;
-	if (at == s->part_count)
-		return s->count;
+	if (!s->count)
+		return 0;
+	/* Loads come in order, and what came last is asked for: look at the end first. */
+	end = compare(last_of(&s->parts[s->part_count - 1]), key);
+	*ret_found = end == 0;
+	if (end <= 0)
+		return end < 0 ? s->count : s->count - 1;
+	part = &s->parts[lower_part(s, key, compare)];
 	for (high = part->piece->count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 		int order = compare(part->piece->list[middle], key);

@@ -86,15 +86,11 @@ static int read_field(struct reader *r, const struct node *key, const struct nod
 		      struct match *m)
 {
 	const char *expected = "a value";
-	struct match scratch = { 0 };
 	struct diag *diag;
 	int err;
 
 	/* Where there is no text: an empty one fits no field, and tells what is expected. */
-	if (n->kind == NODE_SCALAR)
-		err = field_parse(key->text, n->text, m, &expected);
-	else
-		err = field_parse(key->text, "", &scratch, &expected);
+	err = field_parse(key->text, n->kind == NODE_SCALAR ? n->text : "", m, &expected);
 	if (err == 0 || err == -EEXIST) /* a duplicate key, and reported as such */
 		return 0;
 	if (err == -ENOENT) {
@@ -150,10 +146,11 @@ static int read_tagging(struct reader *r, const struct node *n, struct draft_mat
 static int match_read(struct reader *r, const struct key *key, const struct node *n, void *to)
 {
 	struct draft_match *m = to;
-	struct match fields = { 0 };
+	struct match fields;
 	bool bad;
 	int err;
 
+	fields.size = 0;
 	m->node = n;
 	err = walk_map(r, n, "a match");
 	if (err == -ENOMEM || n->kind != NODE_MAP)

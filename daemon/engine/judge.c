@@ -86,6 +86,8 @@ static void tell_foreign(struct engine_owner *o, const struct block *block)
 	char about[64], label[OBJECT_LABEL];
 	size_t i, end, n = 0;
 
+	if (bypass_foreign(o->bypass, block->id) == 0)
+		return;
 	state_block_filters(o->found, block->id, &i, &end);
 	for (; i < end; i++) {
 		const struct filter *f = state_at(o->found, KIND_FILTER, i);

@@ -38,6 +38,21 @@ static bool is_as_wanted(const struct engine_owner *o, const struct object *befo
 	       (before && kind_ops(KIND_FILTER)->satisfied(before, now));
 }
 
+/* What is not ours may be in the way of those in its pref, and keep the shortcut away. */
+static void touch_foreign(struct engine_owner *o, const struct filter *f)
+{
+	const struct filter *front;
+	size_t first, end;
+
+	places_add(&o->touched, f);
+	if (!o->filters)
+		return;
+	state_block_filters(o->filters, f->block, &first, &end);
+	front = first < end ? state_at(o->filters, KIND_FILTER, first) : NULL;
+	if (front && front->role == FILTER_ROLE_SHORTCUT)
+		places_add(&o->touched, front);
+}
+
 /* Where filters may be other than wanted, since this came or went. */
 static void touch(struct engine_owner *o, const struct object *object)
 {
@@ -46,11 +61,10 @@ static void touch(struct engine_owner *o, const struct object *object)
 
 	switch ((enum kind)object->kind) {
 	case KIND_FILTER:
-		/* What is not ours may be in the way of any. */
 		if (f->owner == OWNER_OURS)
 			places_add(&o->touched, f);
 		else
-			places_add_block(&o->touched, f->block);
+			touch_foreign(o, f);
 		return;
 	case KIND_QDISC:
 		places_add_block(&o->touched, q->ingress_block);
@@ -68,21 +82,30 @@ static void touch(struct engine_owner *o, const struct object *object)
 	}
 }
 
+static void count(struct engine_owner *o, const struct object *object, int by)
+{
+	if (object->kind == KIND_FILTER)
+		bypass_count(o->bypass, (const struct filter *)object, by);
+}
+
 void observe_drop(struct engine_owner *o, const struct object *key)
 {
-	const struct object *before = state_find(o->found, key);
+	_cleanup_object_ struct object *before = object_ref(state_find(o->found, key));
 
 	if (wanted_of(o, key))
 		unsettled(o);
-	if (before)
-		touch(o, before);
+	if (!before)
+		return;
+	touch(o, before);
 	if (state_remove(o->found, key) < 0)
 		observe_stale_all(o);
+	else
+		count(o, before, -1);
 }
 
 void observe_put(struct engine_owner *o, const struct object *object)
 {
-	const struct object *before = state_find(o->found, object);
+	_cleanup_object_ struct object *before = object_ref(state_find(o->found, object));
 	struct object *ref = object_ref(object);
 
 	if (!is_as_wanted(o, before, object))
@@ -95,5 +118,9 @@ void observe_put(struct engine_owner *o, const struct object *object)
 	if (state_put(o->found, ref) < 0) {
 		object_unref(ref);
 		observe_stale_all(o);
+		return;
 	}
+	if (before)
+		count(o, before, -1);
+	count(o, object, 1);
 }

@@ -34,6 +34,16 @@ void places_add_block(struct places *p, uint32_t block)
 	insert(p, first, (struct place){ .block = block });
 }
 
+static bool is_before(const struct place *a, const struct filter *f)
+{
+	return a->pref && (a->chain != f->chain ? a->chain < f->chain : a->pref < f->pref);
+}
+
+static bool is_there(const struct place *a, const struct filter *f)
+{
+	return a->chain == f->chain && a->pref == f->pref;
+}
+
 void places_add(struct places *p, const struct filter *f)
 {
 	size_t first, end;
@@ -41,12 +51,12 @@ void places_add(struct places *p, const struct filter *f)
 	if (p->all)
 		return;
 	places_of(p, f->block, &first, &end);
-	for (size_t i = first; i < end; i++)
-		if (p->list[i].pref == 0 ||
-		    (p->list[i].chain == f->chain && p->list[i].pref == f->pref))
-			return;
+	while (first < end && is_before(&p->list[first], f))
+		first++;
+	if (first < end && (p->list[first].pref == 0 || is_there(&p->list[first], f)))
+		return;
 	if (p->count == PLACES_MOST)
 		places_add_block(p, f->block);
 	else
-		insert(p, end, (struct place){ f->block, f->chain, f->pref });
+		insert(p, first, (struct place){ f->block, f->chain, f->pref });
 }

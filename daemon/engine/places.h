@@ -17,7 +17,7 @@ struct place {
 
 struct places {
 	bool all;
-	struct place list[PLACES_MOST]; /* by block; that of a whole block is its only one */
+	struct place list[PLACES_MOST]; /* in order; that of a whole block is its only one */
 	size_t count;
 };
 

@@ -99,6 +99,15 @@ static bool is_settled(const struct engine_owner *o)
 	return wanted_plan(o, o->config, o->filters, false, &plan) == 0 && plan.count == 0;
 }
 
+/* Each step was compared with what the kernel took; and a filter takes nothing else along. */
+static bool took_filters(const struct trial *t)
+{
+	for (size_t i = 0; i < t->plan.count; i++)
+		if (step_object(&t->plan.steps[i])->kind != KIND_FILTER)
+			return false;
+	return t->changes == t->plan.count;
+}
+
 /* The candidate is what is wanted from now on. */
 void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 {
@@ -122,7 +131,7 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	alerts_begin(&o->alerts, "unconfirmed");
 	alerts_finish(&o->alerts, "unconfirmed");
 	repair_tell(o, &t->plan);
-	o->settled = t->plan.count == 0 || is_settled(o);
+	o->settled = t->plan.count == 0 || took_filters(t) || is_settled(o);
 	owner_changed(o);
 }
 

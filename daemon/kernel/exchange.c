@@ -16,10 +16,38 @@ struct exchange {
 	struct rtnl *s;
 	struct rtnl_call *calls;
 	size_t n, open;
+	bool lost; /* messages of the kernel */
 	uint32_t first;
 	rtnl_answer_fn fn;
 	void *data;
 };
+
+/*
+ * What is echoed needs no word of its own that it was done, unless it is the last: the kernel takes
+ * messages in order, and an error is always told.
+ */
+static bool is_silent(const struct exchange *x, size_t i)
+{
+	return !(nlmsg_hdr(x->calls[i].msg)->nlmsg_flags & NLM_F_ACK);
+}
+
+static void end_call(struct exchange *x, struct rtnl_call *call)
+{
+	call->answered = true;
+	x->open--;
+}
+
+/* The last is answered. What is open among the silent ones was done, and there was no room for its
+ * echo; if answers were lost, nothing is known of it. */
+static void end_silent(struct exchange *x)
+{
+	for (size_t i = 0; i < x->n && !x->lost; i++) {
+		if (x->calls[i].answered || !is_silent(x, i))
+			continue;
+		x->calls[i].error = 0;
+		end_call(x, &x->calls[i]);
+	}
+}
 
 static void answer(struct exchange *x, const struct nlmsghdr *h)
 {
@@ -34,29 +62,30 @@ static void answer(struct exchange *x, const struct nlmsghdr *h)
 	if (h->nlmsg_type == NLMSG_ERROR) {
 		if (rtnl_ack_parse(h, &call->error, &call->words) < 0)
 			return;
-		call->answered = true;
-		x->open--;
-	} else if (h->nlmsg_type >= NLMSG_MIN_TYPE && x->fn) {
-		x->fn(call, h, x->data);
+		end_call(x, call);
+		if (i == x->n - 1)
+			end_silent(x);
+	} else if (h->nlmsg_type >= NLMSG_MIN_TYPE) {
+		if (x->fn)
+			x->fn(call, h, x->data);
+		if (is_silent(x, i))
+			end_call(x, call);
 	}
 }
 
 static int read_answers(struct exchange *x)
 {
 	uint64_t deadline = now_monotonic_ns() + (uint64_t)x->s->timeout_ms * 1000000;
-	bool lost = false;
 
 	while (x->open > 0) {
-		uint64_t now = now_monotonic_ns();
 		size_t size;
-		int left, r;
+		int left, r = rtnl_recv_by(x->s, deadline, &size);
 
-		if (now >= deadline)
-			return 0;
-		left = (int)((deadline - now + 999999) / 1000000);
-		r = rtnl_recv(x->s, lost ? MIN(left, AFTER_LOSS_MS) : left, &size);
 		if (r == -ENOBUFS || r == -EMSGSIZE) {
-			lost = true;
+			uint64_t soon = now_monotonic_ns() + AFTER_LOSS_MS * 1000000ULL;
+
+			x->lost = true;
+			deadline = MIN(deadline, soon);
 			continue;
 		}
 		if (r == -EAGAIN)
@@ -72,7 +101,13 @@ static int read_answers(struct exchange *x)
 
 int rtnl_exchange(struct rtnl *s, struct rtnl_call *calls, size_t n, rtnl_answer_fn fn, void *data)
 {
-	struct exchange x = { s, calls, n, n, s->seq + 1, fn, data };
+	struct exchange x = { .s = s,
+			      .calls = calls,
+			      .n = n,
+			      .open = n,
+			      .first = s->seq + 1,
+			      .fn = fn,
+			      .data = data };
 	struct nl_msg *msgs[RTNL_BATCH];
 	int r;
 
@@ -85,7 +120,9 @@ int rtnl_exchange(struct rtnl *s, struct rtnl_call *calls, size_t n, rtnl_answer
 
 		h->nlmsg_seq = ++s->seq;
 		h->nlmsg_pid = s->port;
-		h->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+		h->nlmsg_flags |= NLM_F_REQUEST;
+		if (i == n - 1 || !(h->nlmsg_flags & NLM_F_ECHO))
+			h->nlmsg_flags |= NLM_F_ACK;
 		msgs[i] = calls[i].msg;
 	}
 	r = rtnl_send(s, msgs, n);

@@ -226,8 +226,15 @@ static void grow_buffer(struct rtnl *s, size_t wanted)
 
 int rtnl_recv(struct rtnl *s, int timeout_ms, size_t *ret_size)
 {
-	uint64_t deadline = now_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	int r = rtnl_recv_by(s, 0, ret_size);
 
+	if (r != -EAGAIN || timeout_ms == 0)
+		return r;
+	return rtnl_recv_by(s, now_monotonic_ns() + (uint64_t)timeout_ms * 1000000, ret_size);
+}
+
+int rtnl_recv_by(struct rtnl *s, uint64_t deadline_ns, size_t *ret_size)
+{
 	for (;;) {
 		struct sockaddr_nl from = { 0 };
 		struct iovec iov = { s->buffer, s->space };
@@ -244,9 +251,9 @@ int rtnl_recv(struct rtnl *s, int timeout_ms, size_t *ret_size)
 				continue;
 			if (errno == ENOBUFS)
 				s->overruns++;
-			if (errno != EAGAIN || timeout_ms == 0)
+			if (errno != EAGAIN || deadline_ns == 0)
 				return -errno;
-			int r = wait_readable(s, deadline);
+			int r = wait_readable(s, deadline_ns);
 
 			if (r < 0)
 				return r;

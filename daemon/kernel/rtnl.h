@@ -57,6 +57,8 @@ int rtnl_ignore(struct rtnl *s, uint32_t port, uint16_t type, uint16_t or_type);
  * has grown now; the message is lost), -errno. What does not come from the kernel is skipped.
  */
 int rtnl_recv(struct rtnl *s, int timeout_ms, size_t *ret_size);
+/* The same up to a time (monotonic); the clock is not asked while something is there. */
+int rtnl_recv_by(struct rtnl *s, uint64_t deadline_ns, size_t *ret_size);
 
 /* The text and the error of an NLMSG_ERROR or NLMSG_DONE. ret_words: owned by the caller, or NULL.
  */

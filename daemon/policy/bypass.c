@@ -37,6 +37,7 @@ void bypass_free(struct bypass *b)
 	for (size_t i = 0; i < b->count; i++)
 		marks_free(b->list[i].marks);
 	free(b->list);
+	free(b->counts);
 	free(b);
 }
 
@@ -162,6 +163,56 @@ void bypass_disproved(struct bypass *b, uint32_t block)
 
 	if (k)
 		k->disproved = true;
+}
+
+/* ---- counts ---- */
+
+void bypass_counts_add(struct bypass_counts *c, const struct filter *f, int by)
+{
+	uint32_t n = (uint32_t)by; /* counts wrap, and come out right */
+
+	c->foreign += f->owner == OWNER_FOREIGN ? n : 0;
+	if (filter_is_table(f))
+		return;
+	c->filters += n;
+	c->filters_sw += filter_needs_software(f) ? n : 0;
+	c->filters_dead += filter_is_dead(f) ? n : 0;
+	c->walked += f->chain == 0 ? n : 0;
+}
+
+struct bypass_counts bypass_counts_of(const struct bypass *b, uint32_t block)
+{
+	size_t at = LOWER_BOUND(b->counts, b->counts_count, block, block);
+
+	if (at < b->counts_count && b->counts[at].block == block)
+		return b->counts[at];
+	return (struct bypass_counts){ .block = block };
+}
+
+void bypass_count(struct bypass *b, const struct filter *f, int by)
+{
+	size_t at = LOWER_BOUND(b->counts, b->counts_count, block, f->block);
+
+	if (b->counts_failed)
+		return;
+	b->counting = true;
+	if (at == b->counts_count || b->counts[at].block != f->block) {
+		if (grow(&b->counts, &b->counts_space, b->counts_count, sizeof(*b->counts)) < 0) {
+			b->counts_failed = true;
+			b->counting = false;
+			return;
+		}
+		memmove(&b->counts[at + 1], &b->counts[at],
+			(b->counts_count - at) * sizeof(*b->counts));
+		b->counts[at] = (struct bypass_counts){ .block = f->block };
+		b->counts_count++;
+	}
+	bypass_counts_add(&b->counts[at], f, by);
+}
+
+size_t bypass_foreign(const struct bypass *b, uint32_t block)
+{
+	return b->counting ? bypass_counts_of(b, block).foreign : SIZE_MAX;
 }
 
 /* ---- names ---- */

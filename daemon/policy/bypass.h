@@ -99,6 +99,14 @@ int bypass_read(struct bypass *b, const struct bypass_reading *reading);
 void bypass_disproved(struct bypass *b, uint32_t block);
 
 /*
+ * Counts for judging: a filter is in found from now on (by 1) or no more (by -1). Optional; without
+ * it each judgement counts anew.
+ */
+void bypass_count(struct bypass *b, const struct filter *f, int by);
+/* How many foreign filters that makes in a block; SIZE_MAX: it was never called. */
+size_t bypass_foreign(const struct bypass *b, uint32_t block);
+
+/*
  * Judges one block from its history and the filters found in it. For the words: filters (wanted
  * ones, as compiled, to name rules), block_wanted and file, each may be NULL. 0 or -ENOMEM.
  */

@@ -45,6 +45,7 @@ static bool is_shortcut(const struct filter *f)
 }
 
 struct judging {
+	const struct bypass *b;
 	struct bypass_known *k;
 	const struct state *found;
 	const struct bypass_words *words;
@@ -64,20 +65,24 @@ static struct bypass_culprit *next_culprit(struct judging *j)
 
 static void count_filters(struct judging *j)
 {
-	for (size_t i = j->first; i < j->end; i++) {
-		const struct filter *f = state_at(j->found, KIND_FILTER, i);
+	struct bypass_counts c = { 0 };
 
-		if (filter_is_table(f) || f == j->shortcut)
-			continue;
-		j->ret->filters++;
-		j->ret->filters_sw += filter_needs_software(f);
-		j->ret->filters_dead += filter_is_dead(f);
-		j->ret->walked += f->chain == 0;
-	}
+	if (j->b->counting)
+		c = bypass_counts_of(j->b, j->ret->block);
+	for (size_t i = j->first; i < j->end && !j->b->counting; i++)
+		bypass_counts_add(&c, state_at(j->found, KIND_FILTER, i), 1);
+	if (j->shortcut)
+		bypass_counts_add(&c, j->shortcut, -1);
+	j->ret->filters = c.filters;
+	j->ret->filters_sw = c.filters_sw;
+	j->ret->filters_dead = c.filters_dead;
+	j->ret->walked = c.walked;
 }
 
 static void blame_software(struct judging *j)
 {
+	if (!j->ret->filters_sw)
+		return;
 	for (size_t i = j->first; i < j->end;) {
 		struct stretch s = stretch_at(j->found, i, j->end);
 
@@ -191,7 +196,7 @@ static void judge_shortcut(struct judging *j)
 	const struct filter *front = NULL, *hidden = NULL;
 	bool stands = false;
 
-	for (size_t i = j->first; i < j->end && !stands; i++) {
+	for (size_t i = j->first; i < j->end && !stands && !j->shortcut; i++) {
 		const struct filter *f = state_at(j->found, KIND_FILTER, i);
 
 		stands = is_shortcut(f);
@@ -257,7 +262,8 @@ int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
 		 const struct bypass_words *words, struct bypass_report *ret)
 {
 	static const struct bypass_words none;
-	struct judging j = { .k = bypass_known_or_new(b, block),
+	struct judging j = { .b = b,
+			     .k = bypass_known_or_new(b, block),
 			     .found = found,
 			     .words = words ? words : &none,
 			     .ret = ret };

@@ -19,11 +19,26 @@ struct bypass_known {
 	uint64_t since_ns;
 };
 
+/* What the filters of a block come to. */
+struct bypass_counts {
+	uint32_t block;
+	uint32_t filters, filters_sw, filters_dead, walked, foreign;
+};
+
 struct bypass {
 	enum bypass_ability ability;
 	struct bypass_known *list; /* in order of block */
 	size_t count, space;
+
+	bool counting;		      /* counts are kept by bypass_count() */
+	bool counts_failed;	      /* memory was short: what was kept is no longer true */
+	struct bypass_counts *counts; /* in order of block; without filters there may be none */
+	size_t counts_count, counts_space;
 };
+
+void bypass_counts_add(struct bypass_counts *c, const struct filter *f, int by);
+/* Those of a block; zeros if nothing was counted there. */
+struct bypass_counts bypass_counts_of(const struct bypass *b, uint32_t block);
 
 struct bypass_known *bypass_known(const struct bypass *b, uint32_t block);  /* or NULL */
 struct bypass_known *bypass_known_or_new(struct bypass *b, uint32_t block); /* NULL: memory short */

@@ -108,11 +108,66 @@ static void test_large(void **state)
 	story_end(&s);
 }
 
+/* Counts that are kept come to what each judgement counts anew. */
+static void test_kept_counts(void **state)
+{
+	static const uint32_t flags[] = { SKIP_SW, DEAD, SOFTWARE };
+	_cleanup_(bypass_freep) struct bypass *kept = bypass_new(BYPASS_ABILITY_NONE),
+					      *anew = bypass_new(BYPASS_ABILITY_NONE);
+	_cleanup_(state_freep) struct state *found = state_new();
+	struct dice dice = dice_new("counts");
+	size_t software = 0;
+
+	assert_int_equal(bypass_foreign(kept, 10), SIZE_MAX);
+	for (int i = 0; i < 3000; i++) {
+		struct filter *f = filter_new((struct match_view){ 0 }, NULL, 0);
+		const struct filter *before;
+		struct bypass_report a, b;
+		size_t foreign = 0;
+
+		f->block = 10 + (uint32_t)dice_below(&dice, 3);
+		f->chain = (uint32_t)dice_below(&dice, 2);
+		f->pref = (uint16_t)(1 + dice_below(&dice, 20));
+		f->protocol = 0x0800;
+		f->handle = 1;
+		f->flags = flags[dice_below(&dice, ARRAY_SIZE(flags))];
+		f->owner = dice_below(&dice, 4) ? OWNER_OURS : OWNER_FOREIGN;
+		before = state_find(found, f);
+		if (before)
+			bypass_count(kept, before, -1);
+		if (dice_below(&dice, 3)) {
+			bypass_count(kept, f, 1);
+			assert_int_equal(state_put(found, f), 0);
+		} else {
+			state_remove(found, f);
+			object_unref(f);
+		}
+		if (i % 50 || i == 0)
+			continue;
+		assert_int_equal(bypass_judge(kept, 10, found, NULL, &a), 0);
+		assert_int_equal(bypass_judge(anew, 10, found, NULL, &b), 0);
+		assert_int_equal(a.filters, b.filters);
+		assert_int_equal(a.filters_sw, b.filters_sw);
+		assert_int_equal(a.filters_dead, b.filters_dead);
+		assert_int_equal(a.walked, b.walked);
+		assert_int_equal(a.culprit_count, b.culprit_count);
+		software += a.filters_sw;
+		for (size_t k = 0; k < state_count(found, KIND_FILTER); k++) {
+			const struct filter *in = state_at(found, KIND_FILTER, k);
+
+			foreign += in->block == 10 && in->owner == OWNER_FOREIGN;
+		}
+		assert_int_equal(bypass_foreign(kept, 10), foreign);
+	}
+	assert_true(software > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_the_model),
 		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_kept_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
