@@ -15,6 +15,8 @@
 
 /* A sleeping machine, and a wall clock that is set, wake nobody: so we look. */
 #define LOOK_NS 1000000000ULL
+/* What could not be written down is tried again so often. */
+#define RECORD_NS 10000000000ULL
 
 #define ID(n) ((unsigned long long)(n))
 
@@ -148,6 +150,10 @@ void confirm_record_back(struct engine_owner *o, uint64_t generation, const char
 	r = o->store ? store_unconfirmed(o->store, generation, words) : -ENODEV;
 	pulse_go(o->pulse);
 	owner_store_result(o, "that a generation is taken back can't be recorded", r);
+	o->unrecorded = r < 0 ? generation : 0;
+	o->record_due = now_monotonic_ns() + RECORD_NS;
+	if (o->unrecorded && words != o->unrecorded_words)
+		snprintf(o->unrecorded_words, sizeof(o->unrecorded_words), "%s", words);
 }
 
 void confirm_tell_back(struct engine_owner *o, uint64_t generation, const char *words)
@@ -167,26 +173,42 @@ void confirm_tell_back(struct engine_owner *o, uint64_t generation, const char *
 }
 
 /*
- * The road of every apply, but that a step which is refused stops no other: what can come back
- * must, and repair goes on with the rest.
+ * The road of every apply, but that a step which is refused stops no other, and that a kernel which
+ * can't be read now is no reason to stay: what can come back must, and repair goes on with the
+ * rest.
  */
 static int bring_back(struct engine_owner *o, const struct generation *g, struct trial *t)
 {
 	_cleanup_(apply_clear) struct apply apply = { 0 };
 	int r = trial_prepare(o, t);
 
-	if (r < 0)
+	if (!t->candidate.config || !t->candidate.filters)
 		return r;
-	before_plan(o, t->candidate.config, &t->plan);
-	r = apply_run(o, &t->plan, APPLY_EACH, t->diags, &apply);
-	before_forget(o);
+	r = before_plan(o, t->candidate.config, &t->plan);
+	if (r == 0)
+		r = apply_run(o, &t->plan, APPLY_EACH, t->diags, &apply);
+	/* What is not put back now is at the next start. */
+	if (r == 0 || r == -EIO)
+		before_forget(o);
 	trial_adopt(o, t, g->id);
-	return r == -EIO ? 0 : r;
+	return 0;
+}
+
+/* Memory was short: it is tried again soon. */
+static void take_back_later(struct engine_owner *o, const struct deadline *d,
+			    struct generation *back)
+{
+	o->deadline = *d;
+	o->deadline.at.boot_ns = clock_boot_ns() + LOOK_NS;
+	o->back = *back;
+	*back = (struct generation){ 0 };
+	log_error("generation %llu can't come back yet: %s", ID(o->back.id), strerror(ENOMEM));
 }
 
 static void take_back(struct engine_owner *o, const char *words, struct job *job)
 {
-	uint64_t generation = o->deadline.generation;
+	struct deadline deadline = o->deadline;
+	uint64_t generation = deadline.generation;
 	_cleanup_(generation_clear) struct generation back = o->back;
 	struct diags *d = diags_new(back.name[0] ? back.name : "last generation");
 	_cleanup_(trial_clear) struct trial t = {
@@ -197,15 +219,17 @@ static void take_back(struct engine_owner *o, const char *words, struct job *job
 	};
 	int r;
 
-	/* Whatever comes of it: once. */
+	/* What is wrong with it now will be so again: it is tried once. */
 	o->deadline = (struct deadline){ 0 };
 	o->back = (struct generation){ 0 };
 	confirm_record_back(o, generation, words);
 	r = d ? bring_back(o, &back, &t) : -ENOMEM;
 	trial_end(o, &t, r < 0 ? APPLY_FAILED : APPLY_REVERTED, r);
 	trial_log(d);
-	if (o->generation == back.id) {
+	if (r == 0) {
 		confirm_tell_back(o, generation, words);
+	} else if (r == -ENOMEM) {
+		take_back_later(o, &deadline, &back);
 	} else {
 		alert_set(&o->alerts, "unconfirmed", "confirmation",
 			  "generation %llu was %s, and generation %llu can't come back: %s",
@@ -233,13 +257,17 @@ static void too_late(struct engine_owner *o)
 
 uint64_t confirm_due(const struct engine_owner *o)
 {
+	uint64_t due = o->unrecorded ? o->record_due : OWNER_NEVER;
+
 	if (!confirm_is_armed(o))
-		return OWNER_NEVER;
-	return now_monotonic_ns() + MIN(left(o), LOOK_NS);
+		return due;
+	return MIN(due, now_monotonic_ns() + MIN(left(o), LOOK_NS));
 }
 
 void confirm_tick(struct engine_owner *o)
 {
+	if (o->unrecorded && o->record_due <= now_monotonic_ns())
+		confirm_record_back(o, o->unrecorded, o->unrecorded_words);
 	if (!confirm_is_armed(o))
 		return;
 	if (left(o) == 0)

@@ -54,6 +54,9 @@ struct engine_owner {
 	struct deadline deadline; /* .generation 0: that in force needs no confirmation */
 	struct generation back;	  /* what comes back at the deadline */
 	struct state *before;	  /* see before.h; NULL: no records */
+	uint64_t unrecorded;	  /* taken back, and the store does not know; 0: none */
+	char unrecorded_words[96];
+	uint64_t record_due; /* monotonic: when it is told again */
 	enum apply_outcome last_outcome;
 	uint64_t last_apply_ns;
 	char last_error[512];

@@ -241,7 +241,7 @@ int store_unconfirmed(struct store *s, uint64_t id, const char *words)
 		return r;
 	r = take_back(s, id, words);
 	if (r == 0)
-		r = sql_run(s, "DELETE FROM deadline");
+		r = sql_run_id(s, "DELETE FROM deadline WHERE generation = ?1", id);
 	return sql_end(s, r);
 }
 

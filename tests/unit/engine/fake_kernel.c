@@ -35,6 +35,8 @@ int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *
 {
 	bool missed = false;
 
+	if (fake.dump_error)
+		return fake.dump_error;
 	for (size_t i = 0; i < state_count(fake.world, kind); i++) {
 		const struct object *o = state_at(fake.world, kind, i);
 

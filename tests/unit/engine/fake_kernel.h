@@ -20,6 +20,7 @@ struct fake {
 	size_t unknown_not_at;	 /* this one is not done and its answer lost */
 	const char *refuse_rule; /* filters of this rule are refused */
 	bool lose_events;	 /* a LOST instead of what happens, once */
+	int dump_error;		 /* each dump fails with it; 0: none does */
 	bool dump_misses_one;	 /* each filter dump leaves out its first entry */
 	char log[512][160];	 /* "+ label" */
 	size_t log_count;
