@@ -82,7 +82,9 @@ static int columns_of(const char *text)
 	return n;
 }
 
-/* Prints at most `most` characters; what is cut ends in "...". A line feed would break the table.
+/*
+ * Prints at most `most` characters; what is cut ends in "...". A line feed would break the table,
+ * and other control characters, which names of devices may have, the terminal.
  */
 static void put_text(const char *text, int most, FILE *to)
 {
@@ -92,7 +94,12 @@ static void put_text(const char *text, int most, FILE *to)
 	for (; *text; text++) {
 		if (((unsigned char)*text & 0xc0) != 0x80 && left-- == 0)
 			break;
-		fputc((unsigned char)*text < ' ' ? '?' : *text, to);
+		if (control_length(text)) {
+			fputc('?', to);
+			text += control_length(text) - 1;
+		} else {
+			fputc(*text, to);
+		}
 	}
 	if (cut)
 		fputs("...", to);

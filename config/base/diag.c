@@ -17,11 +17,7 @@ struct diags {
 /* Bytes of the character there, or 0 if it is none, or one that would spoil a line. */
 static size_t printable(const char *s)
 {
-	const unsigned char *c = (const unsigned char *)s;
-
-	if (c[0] < ' ' || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0))
-		return 0;
-	return utf8_length(s);
+	return !*s || control_length(s) ? 0 : utf8_length(s);
 }
 
 bool diag_text_valid(const char *text, size_t most)

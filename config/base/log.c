@@ -48,8 +48,7 @@ void log_write(enum log_level level, const char *fmt, ...)
 		used = MIN(used + (size_t)n, sizeof(line) - 2);
 	/* A message is one line, whatever a name in it contains. */
 	for (size_t i = 0; i < used; i++)
-		if ((unsigned char)line[i] < ' ')
-			line[i] = ' ';
+		memset(line + i, ' ', control_length(line + i));
 	line[used++] = '\n';
 	if (write(STDERR_FILENO, line, used) < 0) {
 		/* Nobody is left to tell. */

@@ -120,3 +120,12 @@ size_t utf8_length(const char *text)
 	}
 	return 0;
 }
+
+size_t control_length(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0)
+		return 2;
+	return (s[0] && s[0] < ' ') || s[0] == 0x7f;
+}

@@ -98,6 +98,8 @@ const char *nearest_word(const char *word, const char *(*name)(size_t i, void *d
 
 /* Bytes of the UTF-8 character at text, or 0 if there is none: shortest form, no surrogates. */
 size_t utf8_length(const char *text);
+/* Bytes of the control character (C0, DEL or C1) at text; 0 if there is none, or the end. */
+size_t control_length(const char *text);
 
 /* Monotonic and wall-clock time in nanoseconds. */
 uint64_t now_monotonic_ns(void);

@@ -69,7 +69,8 @@ static void test_table(void **state)
 	table_cell(t, "b");
 	table_cellf(t, "%d", 7);
 	table_cell(t, "");
-	table_cell(t, "line\nfeed");
+	table_cell(t, "l\x7fne\nf\xc2\x9b"
+		      "ed");
 	table_cell(t, "1");
 	table_cell(t, "a rest that is much too long");
 	assert_int_equal(table_rows(t), 3);
@@ -77,12 +78,12 @@ static void test_table(void **state)
 	on_paper(" NAME           N  REST\n"
 		 " l\xc3\xa4n1       1,000  short\n"
 		 " b              7  -\n"
-		 " line?feed      1  a rest that is much too long\n");
+		 " l?ne?f?ed      1  a rest that is much too long\n");
 	assert_int_equal(table_print(t, 0, 30, open_paper()), 0);
 	on_paper("NAME           N  REST\n"
 		 "l\xc3\xa4n1       1,000  short\n"
 		 "b              7  -\n"
-		 "line?feed      1  a rest th...\n");
+		 "l?ne?f?ed      1  a rest th...\n");
 }
 
 static void test_words(void **state)
