@@ -38,6 +38,7 @@ int check_all(const struct draft_root *root, struct arena *arena, struct diags *
 	r = check_blocks(&c);
 	if (r < 0)
 		return r;
+	check_names(&c);
 	FOR_EACH_ITEM(block, root->blocks) {
 		r = check_rules(&c, block);
 		if (r < 0)
