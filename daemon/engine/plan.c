@@ -131,14 +131,14 @@ void step_print(const struct step *s, char *to, size_t size)
 {
 	const struct object *o = step_object(s);
 	const struct rule *rule = object_rule(o);
-	char label[OBJECT_LABEL];
+	char label[OBJECT_LABEL], difference[DIFFERENCE_TEXT] = "";
 
 	object_label(o, label);
-	if (rule)
-		snprintf(to, size, "%c %s (rule %s): %s", op_sign(s->op), label, rule->name,
-			 step_reason_name(s->reason));
-	else
-		snprintf(to, size, "%c %s: %s", op_sign(s->op), label, step_reason_name(s->reason));
+	if (s->wanted && s->found && s->reason == STEP_DIFFERENT)
+		object_difference(s->wanted, s->found, difference);
+	snprintf(to, size, "%c %s%s%s%s: %s%s%s", op_sign(s->op), label, rule ? " (rule " : "",
+		 rule ? rule->name : "", rule ? ")" : "", step_reason_name(s->reason),
+		 difference[0] ? ": " : "", difference);
 }
 
 static void key_label(struct jsonw *w, const char *key, const struct object *o)
@@ -175,7 +175,7 @@ static void key_rule(struct jsonw *w, const struct object *o)
 static void step_json(const struct step *s, struct jsonw *w)
 {
 	const struct object *o = step_object(s);
-	char text[OBJECT_LABEL + RULE_NAME_MAX + 32];
+	char text[STEP_TEXT];
 
 	jsonw_object(w);
 	jsonw_key_string(w, "op", op_name(s->op));
@@ -233,7 +233,7 @@ int plan_json_text(const struct plan *p, char **ret)
 
 int plan_text(const struct plan *p, size_t most, char **ret)
 {
-	char line[OBJECT_LABEL + RULE_NAME_MAX + 32];
+	char line[STEP_TEXT];
 	const size_t behind = 32; /* "and N more\n" */
 	char *text = malloc(most);
 	size_t at = 0, i;

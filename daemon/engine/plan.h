@@ -6,6 +6,7 @@
 #ifndef SWD_ENGINE_PLAN_H
 #define SWD_ENGINE_PLAN_H
 
+#include "config/model/difference.h"
 #include "config/model/object.h"
 #include "daemon/kernel/kernel.h"
 
@@ -58,7 +59,11 @@ int plan_conflict(struct plan *p, const struct object *object, bool blocking, co
 	_printf_(4, 5);
 
 const char *step_reason_name(enum step_reason r); /* "missing", ... */
-/* "+ block 10 chain 0 pref 11 ip flower 0x1 (rule no-bogons): missing" */
+/*
+ * "+ block 10 chain 0 pref 11 protocol ip flower handle 0x1 (rule no-bogons): missing",
+ * "~ port lan1: different: mtu 1400 instead of 1500"
+ */
+#define STEP_TEXT (OBJECT_LABEL + RULE_NAME_MAX + DIFFERENCE_TEXT + 32)
 void step_print(const struct step *s, char *to, size_t size);
 /* The object of a step: what it wants, or else what it finds. */
 const struct object *step_object(const struct step *s);

@@ -90,7 +90,7 @@ static int filter_plan(struct engine_owner *o, const struct plan *all, struct pl
 
 static void note_done(struct engine_owner *o, const struct step *s, size_t *told)
 {
-	char text[OBJECT_LABEL + RULE_NAME_MAX + 32], about[64];
+	char text[STEP_TEXT], about[64];
 	uint64_t until = backoff_repaired(&o->backoff, step_object(s), now_monotonic_ns());
 
 	o->repairs++;

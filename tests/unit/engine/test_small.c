@@ -211,6 +211,40 @@ static void look_alikes_are_not_ours(void **state)
 	state_free(owned);
 }
 
+static struct port *port_with(uint32_t mtu, bool up)
+{
+	struct port *p = object_new(KIND_PORT, sizeof(*p));
+
+	COPY_NAME(p->name, "lan1");
+	p->has = PORT_HAS_MTU | PORT_HAS_UP;
+	p->mtu = mtu;
+	p->up = up;
+	return p;
+}
+
+/* A step that changes something says in what it differs, and a filter's by parts. */
+static void step_says_the_difference(void **state)
+{
+	struct plan p = { 0 };
+	struct port *wanted = port_with(1500, true), *found = port_with(1400, false);
+	struct filter *f = jump(0, 1), *g = jump(0, 2);
+	char text[STEP_TEXT];
+
+	g->flags ^= TCA_CLS_FLAGS_SKIP_SW;
+	assert_int_equal(plan_add(&p, KERNEL_CHANGE, STEP_DIFFERENT, &wanted->obj, &found->obj), 0);
+	assert_int_equal(plan_add(&p, KERNEL_CHANGE, STEP_DIFFERENT, &f->obj, &g->obj), 0);
+	step_print(&p.steps[0], text, sizeof(text));
+	assert_string_equal(text, "~ port lan1: different: down instead of up,"
+				  " mtu 1400 instead of 1500");
+	step_print(&p.steps[1], text, sizeof(text));
+	assert_non_null(strstr(text, ": different: other actions, another offload"));
+	object_unref(wanted);
+	object_unref(found);
+	object_unref(f);
+	object_unref(g);
+	plan_clear(&p);
+}
+
 static void plans_are_shown(void **state)
 {
 	struct plan p = { 0 };
@@ -244,6 +278,7 @@ static void plans_are_shown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(step_says_the_difference),
 		cmocka_unit_test(targets_rank_before_jumps),
 		cmocka_unit_test(circles_and_long_ways_end),
 		cmocka_unit_test(refusals_double_and_end_at_a_minute),
