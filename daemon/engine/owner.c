@@ -22,7 +22,7 @@
 
 #define MS 1000000ULL
 /* What an apply and the generation before it took goes back to the system once nobody reads it. */
-#define TRIM_AFTER_MS 200
+#define TRIM_AFTER_MS 3000
 
 static const struct daemon_settings defaults = {
 	.settle_ms = 5,
