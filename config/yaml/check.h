@@ -25,7 +25,7 @@ int check_blocks(const struct checker *c);  /* check_blocks.c: ids, binds, bypas
 int check_rules(const struct checker *c,
 		const struct draft_block *b); /* check_rules.c: names, prefs, twins */
 int check_chains(const struct checker *c, const struct draft_block *b); /* check_chains.c */
-void check_names(const struct checker *c);  /* check_names.c: slips of devices' names */
+void check_names(const struct checker *c); /* check_names.c: slips of devices' names */
 void check_match(const struct checker *c, const struct draft_block *b, const struct draft_rule *r);
 void check_actions(const struct checker *c, const struct draft_block *b,
 		   const struct draft_rule *r);
