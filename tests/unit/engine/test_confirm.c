@@ -427,7 +427,7 @@ static void the_way_back_is_not_all_or_nothing(void **state)
 	assert_back();
 }
 
-/* The kernel can't be read when the time is over: that is repair's to wait for, and nobody's to stay.
+/* The kernel can't be read when the time is over: repair waits for it, and nobody stays for it.
  */
 static void the_way_back_needs_no_look(void **state)
 {
@@ -499,6 +499,44 @@ static void a_full_disk_stops_no_way_back(void **state)
 	assert_string_equal(shown(2).outcome, "unconfirmed");
 }
 
+/* Its time is over, and the engine was too busy to see it: the word comes too late all the same. */
+static void a_late_word_is_none(void **state)
+{
+	struct job *job;
+
+	arm(FILE_TWO, LATER, 2);
+	r.o->deadline.at.boot_ns = 1;
+	job = rig_job(&r, JOB_CONFIRM, 0);
+	assert_int_equal(job->result, -ENOENT);
+	assert_int_equal(job->refusal, JOB_NOT_ARMED);
+	job_free(job);
+	rig_settle(&r);
+	assert_back();
+}
+
+/* After a reboot the trial changes what the boot gave, and that is what comes back. */
+static void a_reboot_forgets_what_was_before(void **state)
+{
+	rig_write(&r, FILE_THREE);
+	job_free(rig_reload(&r));
+	job_free(rig_apply(
+		&r,
+		"version: 1\nports: { lan1: { up: false }, lan2: { up: false } }\n" BLOCK RULES,
+		LATER));
+	rig_settle(&r);
+	rig_stop(&r);
+	rig_sql(&r, "UPDATE meta SET value = 'elsewhere' WHERE key = 'place'");
+	fake_set_up("lan1", true); /* and lan2 is down from the start */
+	rig_start(&r);
+	rig_settle(&r);
+	assert_int_equal(r.newest->armed.generation, 3);
+	assert_int_equal(state_port(fake.world, "lan1")->up, 0);
+	job_free(rig_job(&r, JOB_REVERT, 0));
+	rig_settle(&r);
+	assert_int_equal(state_port(fake.world, "lan1")->up, 1);
+	assert_int_equal(state_port(fake.world, "lan2")->up, 0);
+}
+
 /* Taken back by a person, long before its time: a start must learn of it. */
 static void what_was_not_recorded_is_recorded_later(void **state)
 {
@@ -546,6 +584,8 @@ int main(void)
 		TEST(the_way_back_needs_no_look),
 		TEST(a_full_disk_stops_no_way_back),
 		TEST(what_was_not_recorded_is_recorded_later),
+		TEST(a_late_word_is_none),
+		TEST(a_reboot_forgets_what_was_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
