@@ -66,9 +66,11 @@ void owner_event(struct engine_owner *o, enum engine_event_type type, const char
 
 void owner_store_result(struct engine_owner *o, const char *what, int r)
 {
+	/* Why it is not open was said when it was to be opened. */
+	if (r == -ENODEV && !o->store)
+		return;
 	if (r < 0 && r != -ENOENT)
-		alert_set(&o->alerts, "store", "store", "%s: %s", what,
-			  r == -ENODEV ? "the store is not open" : strerror(-r));
+		alert_set(&o->alerts, "store", "store", "%s: %s", what, strerror(-r));
 	else if (o->store)
 		alert_end(&o->alerts, "store", "store");
 	owner_news(o);

@@ -305,7 +305,8 @@ static void version_1_becomes_2(void **state)
 	store_close(s);
 	assert_int_equal(number("PRAGMA user_version"), 2);
 	assert_int_equal(number("SELECT count(*) FROM sqlite_master "
-				"WHERE name = 'generation_1'"), 0);
+				"WHERE name = 'generation_1'"),
+			 0);
 	store_close(open_ok("here"));
 	assert_int_equal(aside_count(), 0);
 }
@@ -361,9 +362,9 @@ static void verdicts_are_kept(void **state)
 	g.confirm_ms = 60000;
 	assert_int_equal(store_try(s, &g, NULL, &id), 0);
 	deadline_begin(&d, id, 60000, &now);
-	assert_int_equal(store_end(s, id, &(struct store_ending){ .outcome = APPLY_DONE,
-								  .deadline = &d,
-								  .keep = 50 }),
+	assert_int_equal(store_end(s, id,
+				   &(struct store_ending){
+					   .outcome = APPLY_DONE, .deadline = &d, .keep = 50 }),
 			 0);
 	store_close(s);
 	s = open_ok("here");
@@ -433,7 +434,7 @@ static void full_disk_refuses_before_the_kernel(void **state)
 	rig_end(&r);
 }
 
-static void no_store_at_all_refuses_and_keeps(void **state)
+static void no_store_at_all_takes_the_file_and_refuses_applies(void **state)
 {
 	char path[128];
 	struct rig r;
@@ -446,12 +447,15 @@ static void no_store_at_all_refuses_and_keeps(void **state)
 	mkdir(path, 0700);
 	rig_start(&r);
 	rig_settle(&r);
-	assert_int_equal(fake.requests, 0);
-	assert_non_null(rig_alert(&r, "store"));
+	assert_true(fake.requests > 0);
+	/* And the reason is not lost behind what failed for it. */
+	assert_non_null(strstr(rig_alert(&r, "store")->text, path));
+	rig_write(&r, FILE_TWO);
 	job = rig_reload(&r);
 	assert_int_equal(job->outcome, APPLY_REFUSED);
 	assert_int_equal(fake.requests, 0);
 	job_free(job);
+	assert_non_null(strstr(rig_alert(&r, "store")->text, path));
 	rig_end(&r);
 }
 
@@ -467,7 +471,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(half_a_migration_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(verdicts_are_kept, setup, teardown),
 		cmocka_unit_test(full_disk_refuses_before_the_kernel),
-		cmocka_unit_test(no_store_at_all_refuses_and_keeps),
+		cmocka_unit_test(no_store_at_all_takes_the_file_and_refuses_applies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
