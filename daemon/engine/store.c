@@ -183,16 +183,34 @@ static int open_file(const char *path, const char *place, struct store **ret)
 	return r;
 }
 
+/* A name to move the file to. A machine without a clock may be here in the same second again. */
+static int free_name(const char *path, char *to, size_t size)
+{
+	long long now = (long long)time(NULL);
+
+	for (int i = 0; i < 100; i++) {
+		char more[16] = "";
+
+		if (i)
+			snprintf(more, sizeof(more), ".%d", i);
+		if ((size_t)snprintf(to, size, "%s.corrupt-%lld%s", path, now, more) >= size)
+			return -ENAMETOOLONG;
+		if (access(to, F_OK) < 0)
+			return 0;
+	}
+	return -EEXIST;
+}
+
 /* Moves the file and what SQLite keeps beside it out of the way; nothing is deleted. */
 static int move_aside(const char *path, char *to, size_t size)
 {
 	static const char *const beside[] = { "-wal", "-shm" };
 	char from[PATH_MAX + 8], aside[PATH_MAX + 40];
+	int r;
 
-	if ((size_t)snprintf(to, size, "%s.corrupt-%lld", path, (long long)time(NULL)) >= size)
-		return -ENAMETOOLONG;
-	if (access(to, F_OK) == 0)
-		return -EEXIST;
+	r = free_name(path, to, size);
+	if (r < 0)
+		return r;
 	if (rename(path, to) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {

@@ -169,19 +169,26 @@ static void ownership_lasts_a_boot(void **state)
 		object_unref((void *)list[i]);
 }
 
-static void corrupt_file_is_moved_aside_once(void **state)
+static void spoil(void)
 {
-	char path[96], words[STORE_WORDS], junk[8192];
-	struct store *s;
-	uint64_t id;
+	char path[96], junk[8192];
 	int fd;
 
-	store_close(open_ok("here"));
 	snprintf(path, sizeof(path), "%s/swd.db", dir);
 	memset(junk, 0x5a, sizeof(junk));
 	fd = open(path, O_WRONLY);
 	assert_int_equal(pwrite(fd, junk, sizeof(junk), 0), sizeof(junk));
 	close(fd);
+}
+
+static void corrupt_file_is_moved_aside_once(void **state)
+{
+	char words[STORE_WORDS];
+	struct store *s;
+	uint64_t id;
+
+	store_close(open_ok("here"));
+	spoil();
 	assert_int_equal(store_open(dir, "here", &s, words), 0);
 	assert_true(store_rebuilt(s));
 	assert_non_null(strstr(words, "corrupt"));
@@ -192,6 +199,13 @@ static void corrupt_file_is_moved_aside_once(void **state)
 	assert_false(store_rebuilt(s));
 	store_close(s);
 	assert_int_equal(aside_count(), 1);
+	/* Again and again, in one second: none is in the other's place. */
+	for (size_t i = 2; i <= 4; i++) {
+		spoil();
+		assert_int_equal(store_open(dir, "here", &s, words), 0);
+		store_close(s);
+		assert_int_equal(aside_count(), i);
+	}
 }
 
 static void damage_inside_is_found(void **state)
