@@ -119,6 +119,7 @@ static int refresh_qdiscs(struct engine_owner *o)
 	}
 	for (size_t i = 0; i < state_count(now, KIND_QDISC); i++)
 		observe_qdisc_new(o, state_at(now, KIND_QDISC, i), false);
+	o->qdiscs_read = true;
 	return 0;
 }
 
@@ -425,7 +426,7 @@ int observe_ask(struct engine_owner *o, const struct object *key)
 
 static void took_filter(struct engine_owner *o, const struct kernel_request *req)
 {
-	if (req->op == KERNEL_REMOVE) {
+	if (req->op == KERNEL_REMOVE && !req->echo) {
 		observe_drop(o, req->found);
 		return;
 	}

@@ -261,6 +261,14 @@ void owner_start(struct engine_owner *o)
 	after(o);
 }
 
+int owner_look(struct engine_owner *o)
+{
+	open_store(o);
+	if (!o->bypass)
+		o->bypass = bypass_new(BYPASS_ABILITY_UNKNOWN);
+	return o->bypass ? first_look(o) : -ENOMEM;
+}
+
 /* ---- dispatch ---- */
 
 static void counters(struct engine_owner *o, struct job *job)

@@ -73,6 +73,7 @@ struct engine_owner {
 	struct store *store; /* NULL: there is none to write to */
 	struct state *owned;
 
+	bool qdiscs_read;	       /* since judge last looked: their counters are new */
 	struct bypass_report *reports; /* for each wanted block, by id */
 	size_t report_count;
 	struct alerts alerts;
@@ -101,6 +102,8 @@ DEFINE_CLEANUP(struct engine_owner *, owner_free);
 
 /* Store, probe, first dump, first apply. What fails becomes an alert. */
 void owner_start(struct engine_owner *o);
+/* Store and first dump alone: nothing becomes wanted. For the teardown. 0 or -errno. */
+int owner_look(struct engine_owner *o);
 /* Does the job and fills in its results; done() is the caller's. */
 void owner_job(struct engine_owner *o, struct job *job);
 /* Reads events; true if more are left. */

@@ -28,11 +28,19 @@ void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_S
 	put_be(ret + 8, hash, 8);
 }
 
+bool cookie_instance(const uint8_t cookie[COOKIE_SIZE], uint32_t *ret)
+{
+	if (memcmp(cookie, cookie_magic, sizeof(cookie_magic)) != 0)
+		return false;
+	*ret = 0;
+	for (size_t i = 4; i < 8; i++)
+		*ret = *ret << 8 | cookie[i];
+	return true;
+}
+
 bool cookie_is_ours(const uint8_t cookie[COOKIE_SIZE], uint32_t instance)
 {
-	uint8_t head[8];
+	uint32_t made_by;
 
-	memcpy(head, cookie_magic, sizeof(cookie_magic));
-	put_be(head + 4, instance, 4);
-	return memcmp(cookie, head, sizeof(head)) == 0;
+	return cookie_instance(cookie, &made_by) && made_by == instance;
 }

@@ -21,6 +21,8 @@
  */
 void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_SIZE]);
 
+/* True if a swd made it, and which one. */
+bool cookie_instance(const uint8_t cookie[COOKIE_SIZE], uint32_t *ret);
 /* True if the magic is swd's and the instance that one. */
 bool cookie_is_ours(const uint8_t cookie[COOKIE_SIZE], uint32_t instance);
 

@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 
 #include "config/base/fault.h"
+#include "daemon/kernel/readback.h"
 #include "daemon/kernel/room.h"
 
 struct batch {
@@ -220,6 +221,7 @@ static int batch_add(struct batch *b, struct kernel_request *r)
 int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 {
 	struct batch b = { .k = k };
+	size_t looked = 0;
 	int r = 0;
 
 	devices_doubt(k->devices);
@@ -228,8 +230,15 @@ int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 		list[i].outcome = KERNEL_NOT_SENT;
 		list[i].error = -ECANCELED;
 	}
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = batch_add(&b, &list[i]);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		/* Not all at once: the look is to be close to the request. */
+		if (i >= looked && readback_needed(&list[i])) {
+			looked = MIN(n, i + RTNL_BATCH);
+			r = readback(k, &list[i], looked - i);
+		}
+		if (r == 0 && readback_passed(&list[i]))
+			r = batch_add(&b, &list[i]);
+	}
 	if (r < 0) {
 		/* The socket failed: what is left in the batch does not go out. */
 		for (size_t i = 0; i < b.n; i++)

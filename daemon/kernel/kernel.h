@@ -68,13 +68,17 @@ struct kernel_request {
 	enum kernel_outcome outcome;
 	int error;	     /* -errno if refused, or what kept it from being sent */
 	char *words;	     /* the kernel's extended-ack message, or NULL */
-	struct object *echo; /* ADD and CHANGE of filters: what the kernel says it took */
+	struct object *echo; /* ADD and CHANGE of filters: what the kernel says it took. With
+				EEXIST: what is there instead of .found */
 };
 
 /*
  * Carries out the requests in order, many messages in one send, each answer matched by its sequence
  * number. A refused one does not stop the others. A REMOVE of what is already gone is DONE with
- * error -ENOENT noted. 0, or -errno if the sockets themselves failed; look at each outcome.
+ * error -ENOENT noted. Filters are read back before a REMOVE or CHANGE: if what is at the key now
+ * is not ours while .found was, or the other way round, it stays; then a REMOVE is DONE and a
+ * CHANGE REFUSED, both with -EEXIST. 0, or -errno if the sockets themselves failed; look at each
+ * outcome.
  */
 int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n);
 void kernel_request_clear(struct kernel_request *r); /* frees words and echo */
@@ -129,8 +133,8 @@ int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *
 		       bool *ret_more);
 
 /*
- * No more events of filters that we changed ourselves: their answers told all but what the bypass of
- * Linux 6.12 makes of them. 0 or -errno, and then they come.
+ * No more events of filters that we changed ourselves: their answers told all but what the bypass
+ * of Linux 6.12 makes of them. 0 or -errno, and then they come.
  */
 int kernel_ignore_own_filters(struct kernel *k);
 
@@ -149,6 +153,12 @@ enum bypass_ability {
  * a thread for the namespace and ends it. 0 or -errno, then UNKNOWN.
  */
 int kernel_probe_bypass(enum bypass_ability *ret, const char **ret_how);
+
+/*
+ * Has that direction of the device's clsact any filters, be they of a shared block or its own? 0;
+ * -ENODEV; or -errno, then it is not known.
+ */
+int kernel_direction_filters(struct kernel *k, const char *dev, bool egress, bool *ret_any);
 
 /* Our patch's reading of one shared block; -ENOENT: no such block, -EOPNOTSUPP: not this kernel. */
 int kernel_read_bypass(struct kernel *k, uint32_t block, struct bypass_reading *ret);

@@ -127,6 +127,16 @@ def test_removing_what_is_gone_is_no_failure(block):
     assert answer("unbind", "d0", 10) == {"outcome": DONE, "error": -2, "words": "Invalid handle"}
 
 
+def test_tc_09_anothers_filter_at_our_key_stays(block):
+    """Linux deletes by key alone; what took our filter's place is not deleted, and not replaced."""
+    change, remove = [json.loads(line) for line in room("swapped", block)]
+    assert change == {"outcome": REFUSED, "error": -17}
+    assert remove == {"outcome": DONE, "error": -17}
+    (left,) = [f for f in json.loads(run("tc", "-j", "filter", "show", "block", str(block)))
+               if "handle" in f.get("options", {})]
+    assert left["options"]["actions"][0]["cookie"].startswith("737764310" + "0000002")
+
+
 def test_a_refusal_brings_the_kernels_words(block):
     assert answer("bind", "d0", 12) == {"outcome": REFUSED, "error": -17,
                                         "words": "Exclusivity flag on, cannot modify"}

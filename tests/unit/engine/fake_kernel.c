@@ -261,6 +261,24 @@ static bool is_refused(const struct kernel_request *req)
 	       streq(f->rule->name, fake.refuse_rule);
 }
 
+/* The last look of the kernel room: true if it settled the request. */
+static bool is_anothers(struct kernel_request *req)
+{
+	const struct filter *seen = (const struct filter *)req->found, *now;
+
+	if (req->op == KERNEL_ADD || !seen || seen->obj.kind != KIND_FILTER)
+		return false;
+	now = state_find(fake.world, seen);
+	if (!now || now->owner == seen->owner)
+		return false;
+	req->outcome = req->op == KERNEL_REMOVE ? KERNEL_DONE : KERNEL_REFUSED;
+	req->error = -EEXIST;
+	req->echo = object_ref(now);
+	if (req->op != KERNEL_REMOVE)
+		req->words = strdup("another's filter is in its place now, and stays");
+	return true;
+}
+
 int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 {
 	static const char signs[] = { '+', '~', '-' };
@@ -269,6 +287,8 @@ int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 		struct kernel_request *req = &list[i];
 		int r;
 
+		if (is_anothers(req))
+			continue;
 		fake.requests++;
 		world_note(signs[req->op], req->wanted ? req->wanted : req->found);
 		if (fake.requests == fake.unknown_not_at) {
@@ -347,6 +367,12 @@ int kernel_probe_bypass(enum bypass_ability *ret, const char **ret_how)
 {
 	*ret = fake.ability;
 	*ret_how = "paper";
+	return 0;
+}
+
+int kernel_direction_filters(struct kernel *k, const char *dev, bool egress, bool *ret_any)
+{
+	*ret_any = fake.other_direction;
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct fake {
 	const char *refuse_rule; /* filters of this rule are refused */
 	bool lose_events;	 /* a LOST instead of what happens, once */
 	int dump_error;		 /* each dump fails with it; 0: none does */
+	bool other_direction;	 /* of each clsact has filters */
 	bool dump_misses_one;	 /* each filter dump leaves out its first entry */
 	char log[512][160];	 /* "+ label" */
 	size_t log_count;

@@ -173,6 +173,41 @@ static int cmd_remove(struct kernel *k, uint32_t block)
 	return 0;
 }
 
+/* Ours is seen, another swd puts its own in that place, and we act on what we saw. */
+static int cmd_swapped(struct kernel *k, uint32_t block)
+{
+	static const char text[] = "filter block 1 pref 100 protocol ip handle 1 flower\n"
+				   "match dst 192.0.2.1\naction drop\n";
+	_cleanup_object_ struct filter *ours = filter_text_parse(text);
+	_cleanup_object_ struct filter *theirs = filter_text_parse(text);
+	struct kernel_request list[2] = { { .op = KERNEL_ADD, .wanted = &ours->obj } };
+	_cleanup_object_ struct object *seen = NULL;
+
+	ours->block = theirs->block = block;
+	ours->has_cookie = theirs->has_cookie = 1;
+	cookie_make(ours, 1, ours->cookie);
+	cookie_make(theirs, 2, theirs->cookie);
+	check(kernel_execute(k, list, 1) == 0 && list[0].outcome == KERNEL_DONE, "add", "ours",
+	      list[0].error);
+	seen = take(list[0].echo);
+	list[0] = (struct kernel_request){ .op = KERNEL_REMOVE, .found = seen };
+	list[1] = (struct kernel_request){ .op = KERNEL_ADD, .wanted = &theirs->obj };
+	check(kernel_execute(k, list, 2) == 0 && list[1].outcome == KERNEL_DONE, "swap", "theirs",
+	      list[1].error);
+	kernel_request_clear(&list[1]);
+	list[0] =
+		(struct kernel_request){ .op = KERNEL_CHANGE, .wanted = &ours->obj, .found = seen };
+	list[1] = (struct kernel_request){ .op = KERNEL_REMOVE, .found = seen };
+	check(kernel_execute(k, list, 2) == 0, "execute", "both", EIO);
+	for (int i = 0; i < 2; i++) {
+		printf("{\"outcome\": %d, \"error\": %d}\n", list[i].outcome, list[i].error);
+		check(list[i].echo && ((struct filter *)list[i].echo)->owner == OWNER_FOREIGN,
+		      "told", "what is there instead", ENOENT);
+		kernel_request_clear(&list[i]);
+	}
+	return 0;
+}
+
 /* ---- events ---- */
 
 static void event_line(const struct kernel_event *e, void *data)
@@ -387,6 +422,8 @@ int main(int argc, char **argv)
 		r = cmd_filters(k, arg(argv, argc, 2), KERNEL_CHANGE);
 	else if (streq(cmd, "remove") && samples)
 		r = cmd_remove(k, arg(argv, argc, 2));
+	else if (streq(cmd, "swapped"))
+		r = cmd_swapped(k, arg(argv, argc, 2));
 	else if (streq(cmd, "events"))
 		r = cmd_events(k, a, (int)arg(argv, argc, 3));
 	else if (streq(cmd, "latency"))
