@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "config/base/log.h"
+#include "daemon/engine/observe.h"
 
 static const struct bypass_report *report_of(const struct engine_owner *o, uint32_t block)
 {
@@ -106,7 +107,51 @@ static void tell_foreign(struct engine_owner *o, const struct block *block)
 		  n == 1 ? "" : "s", label);
 }
 
-void judge_blocks(struct engine_owner *o)
+/* ---- counters ---- */
+
+/* True if nothing but the block can have moved the counter of its member. */
+static bool only_the_block(struct engine_owner *o, const struct qdisc *q, bool egress)
+{
+	bool any = true;
+	int r;
+
+	if (q->ingress_block == q->egress_block)
+		return true;
+	pulse_wait(o->pulse);
+	r = kernel_direction_filters(o->kernel, q->dev, !egress, &any);
+	pulse_go(o->pulse);
+	return r == 0 && !any;
+}
+
+static void weigh(struct engine_owner *o, const struct qdisc *q, uint32_t block, bool egress)
+{
+	if (!block || !bypass_counted(o->bypass, block, q->dev, q->packets, now_monotonic_ns()))
+		return;
+	if (only_the_block(o, q, egress))
+		bypass_disproved(o->bypass, block, q->dev);
+}
+
+/*
+ * Counters that were just read, against what the history says. What happened before they were read
+ * must be known first; if it is more than can be read now, the next reading does it.
+ */
+static void weigh_counters(struct engine_owner *o)
+{
+	if (!o->qdiscs_read || o->ability != BYPASS_ABILITY_MARKS)
+		return;
+	o->qdiscs_read = false;
+	if (observe_events(o))
+		return;
+	for (size_t i = 0; i < state_count(o->found, KIND_QDISC); i++) {
+		_cleanup_object_ struct qdisc *q = object_ref(state_at(o->found, KIND_QDISC, i));
+
+		weigh(o, q, q->ingress_block, false);
+		if (q->egress_block != q->ingress_block)
+			weigh(o, q, q->egress_block, true);
+	}
+}
+
+static void judge_all(struct engine_owner *o)
 {
 	const struct state *wanted = o->config ? o->config->wanted : NULL;
 	size_t n = wanted ? state_count(wanted, KIND_BLOCK) : 0;
@@ -137,4 +182,10 @@ void judge_blocks(struct engine_owner *o)
 	free(o->reports);
 	o->reports = reports;
 	o->report_count = n;
+}
+
+void judge_blocks(struct engine_owner *o)
+{
+	weigh_counters(o);
+	judge_all(o);
 }

@@ -34,8 +34,10 @@ void bypass_free(struct bypass *b)
 {
 	if (!b)
 		return;
-	for (size_t i = 0; i < b->count; i++)
+	for (size_t i = 0; i < b->count; i++) {
 		marks_free(b->list[i].marks);
+		free(b->list[i].counters);
+	}
 	free(b->list);
 	free(b->counts);
 	free(b);
@@ -85,7 +87,7 @@ int bypass_block_born(struct bypass *b, uint32_t block)
 	marks_free(k->marks);
 	k->marks = marks;
 	k->heard = true;
-	k->disproved = false;
+	bypass_known_changed(k);
 	return 0;
 }
 
@@ -98,7 +100,7 @@ int bypass_block_found(struct bypass *b, uint32_t block, const struct state *fou
 		return -ENOMEM;
 	r = b->ability == BYPASS_ABILITY_MARKS ? marks_found(k->marks, block, found) : 0;
 	k->heard = r == 0;
-	k->disproved = false;
+	bypass_known_changed(k);
 	return r;
 }
 
@@ -115,6 +117,7 @@ void bypass_block_gone(struct bypass *b, uint32_t block)
 	if (!k)
 		return;
 	marks_free(k->marks);
+	free(k->counters);
 	b->count--;
 	memmove(k, k + 1, (b->count - (size_t)(k - b->list)) * sizeof(*k));
 }
@@ -126,7 +129,7 @@ int bypass_filter_new(struct bypass *b, const struct filter *f)
 
 	if (!k || !k->heard)
 		return 0;
-	k->disproved = false;
+	bypass_known_changed(k);
 	if (b->ability != BYPASS_ABILITY_MARKS)
 		return 0; /* nothing is judged by marks there */
 	r = marks_filter_new(k->marks, f);
@@ -142,7 +145,7 @@ void bypass_filter_gone(struct bypass *b, const struct filter *key)
 
 	if (!k || !k->heard)
 		return;
-	k->disproved = false;
+	bypass_known_changed(k);
 	marks_filter_gone(k->marks, key);
 }
 
@@ -155,14 +158,6 @@ int bypass_read(struct bypass *b, const struct bypass_reading *reading)
 	k->reading = *reading;
 	k->has_reading = true;
 	return 0;
-}
-
-void bypass_disproved(struct bypass *b, uint32_t block)
-{
-	struct bypass_known *k = bypass_known(b, block);
-
-	if (k)
-		k->disproved = true;
 }
 
 /* ---- counts ---- */

@@ -34,6 +34,8 @@ enum bypass_evidence {
 	BYPASS_BY_COUNTERS, /* a counter that moved disproved it */
 };
 
+#define BYPASS_MEND 288
+
 /* One thing that breaks it. */
 struct bypass_culprit {
 	uint32_t chain;
@@ -41,7 +43,7 @@ struct bypass_culprit {
 	uint32_t handle; /* 0: the pref is marked by a filter that is gone */
 	uint8_t owner;	 /* enum owner */
 	char text[200];	 /* "pref 1 protocol all matchall handle 0x1, foreign: not skip_sw" */
-	char mend[288];	 /* "tc filter del block 10 pref 1, or foreign: evict in swd.yaml:12" */
+	char mend[BYPASS_MEND]; /* "tc filter del block 10 pref 1, or foreign: evict in ..." */
 };
 
 #define BYPASS_CULPRITS 8 /* the first ones; more are counted */
@@ -92,11 +94,16 @@ void bypass_filter_gone(struct bypass *b, const struct filter *key);
 /* The kernel's own word (ability READBACK). */
 int bypass_read(struct bypass *b, const struct bypass_reading *reading);
 /*
- * A counter that bypassed packets do not move has moved (the clsact qdisc's, while its other
- * direction has no filters): whatever the history says, it is not bypassed. Forgotten at the next
- * change of a filter.
+ * The packet counter of a member's clsact, at a dump behind which all events were heard (now_ns,
+ * monotonic). True if it moved between two such dumps while the block was judged on by its history,
+ * no filter of it changed, and the last change was a second before the first: Linux 6.12 does not
+ * count what is bypassed, but has one counter for both directions. So the caller asks whether the
+ * other one has filters, and if not, calls bypass_disproved(): at the second time it is believed.
+ * Forgotten at the next change of a filter.
  */
-void bypass_disproved(struct bypass *b, uint32_t block);
+bool bypass_counted(struct bypass *b, uint32_t block, const char *dev, uint64_t packets,
+		    uint64_t now_ns);
+void bypass_disproved(struct bypass *b, uint32_t block, const char *dev);
 
 /*
  * Counts for judging: a filter is in found from now on (by 1) or no more (by -1). Optional; without

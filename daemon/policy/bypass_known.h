@@ -8,6 +8,14 @@
 #include "daemon/policy/bypass.h"
 #include "daemon/policy/bypass_marks.h"
 
+/* The packet counter of a member's clsact, as first read while the block was judged on. */
+struct bypass_counter {
+	char dev[IFNAMSIZ];
+	uint64_t packets;
+	uint64_t changes; /* of the block then: valid while it has no other */
+	unsigned int moves;
+};
+
 struct bypass_known {
 	uint32_t block;
 	bool heard; /* its history is kept: marks is valid */
@@ -17,6 +25,10 @@ struct bypass_known {
 	bool judged;
 	enum bypass_state state; /* of the last judgement */
 	uint64_t since_ns;
+	uint64_t changes;    /* rises with each change of a filter */
+	uint64_t changed_ns; /* monotonic: of the last one */
+	struct bypass_counter *counters;
+	size_t counter_count, counter_space;
 };
 
 /* What the filters of a block come to. */
@@ -24,6 +36,14 @@ struct bypass_counts {
 	uint32_t block;
 	uint32_t filters, filters_sw, filters_dead, walked, foreign;
 };
+
+/* Something happened to the block: what a counter disproved may be true now. */
+static inline void bypass_known_changed(struct bypass_known *k)
+{
+	k->disproved = false;
+	k->changes++;
+	k->changed_ns = now_monotonic_ns();
+}
 
 struct bypass {
 	enum bypass_ability ability;

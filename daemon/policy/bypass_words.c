@@ -57,21 +57,21 @@ static int print_delete(const struct filter *f, bool whole, char *to, size_t siz
 	return n + snprintf(to + n, size - (size_t)n, " pref %u", f->pref);
 }
 
-static void mend_foreign(const struct filter *f, bool whole, const struct bypass_words *words,
-			 struct bypass_culprit *ret)
+void bypass_words_mend(const struct filter *f, bool alone, const struct bypass_words *words,
+		       char to[BYPASS_MEND])
 {
 	const struct block *block = words->block_wanted;
 	char place[PLACE_TEXT];
-	int n = print_delete(f, whole, ret->mend, sizeof(ret->mend));
+	int n = print_delete(f, alone, to, BYPASS_MEND);
 
-	if (!block || n >= (int)sizeof(ret->mend))
+	if (!block || n >= BYPASS_MEND)
 		return;
 	if (block->foreign == FOREIGN_EVICT) {
-		snprintf(ret->mend, sizeof(ret->mend), "swd evicts it");
+		snprintf(to, BYPASS_MEND, "swd evicts it");
 		return;
 	}
 	print_place(words, &block->obj, place);
-	snprintf(ret->mend + n, sizeof(ret->mend) - (size_t)n, ", or foreign: evict in %s", place);
+	snprintf(to + n, BYPASS_MEND - (size_t)n, ", or foreign: evict in %s", place);
 }
 
 /* The wanted filter with the key of a found one, if it is wanted. */
@@ -122,7 +122,7 @@ void bypass_words_filter(const struct filter *f, bool alone, const struct bypass
 	if (f->owner == OWNER_OURS)
 		mend_ours(wanted, words, ret);
 	else
-		mend_foreign(f, alone, words, ret);
+		bypass_words_mend(f, alone, words, ret->mend);
 }
 
 void bypass_words_proto(const struct filter *f, const struct bypass_mark_words *mark,
@@ -137,7 +137,7 @@ void bypass_words_proto(const struct filter *f, const struct bypass_mark_words *
 		 mark->sure ? "marked by a filter that is gone"
 			    : "may be marked by a filter that swd did not see");
 	if (!mark->ours) {
-		mend_foreign(f, true, words, ret);
+		bypass_words_mend(f, true, words, ret->mend);
 	} else if (!mark->healed) {
 		print_place(words, words->block_wanted ? &words->block_wanted->obj : NULL, place);
 		snprintf(ret->mend, sizeof(ret->mend), "bypass: %s in %s, so that swd rebuilds it",
@@ -182,5 +182,5 @@ void bypass_words_shortcut(const struct filter *f, const struct filter *hidden, 
 		 proto, filter_type_name(f), f->handle,
 		 f->owner == OWNER_OURS ? "ours" : "foreign");
 	if (f->owner != OWNER_OURS)
-		mend_foreign(f, true, words, ret);
+		bypass_words_mend(f, true, words, ret->mend);
 }

@@ -11,6 +11,9 @@
 /* A filter that software looks at. alone: it has its pref for itself. */
 void bypass_words_filter(const struct filter *f, bool alone, const struct bypass_words *words,
 			 struct bypass_culprit *ret);
+/* The command that takes a foreign filter away, and what the file could say instead. */
+void bypass_words_mend(const struct filter *f, bool alone, const struct bypass_words *words,
+		       char to[BYPASS_MEND]);
 /* A proto that is marked, or may be, though none of its filters shows why. f: its first filter. */
 struct bypass_mark_words {
 	bool sure;

@@ -250,8 +250,20 @@ static void test_counter_disproves(void **state)
 	struct story s;
 
 	story_begin(&s, BYPASS_ABILITY_MARKS);
+	uint64_t later = now_monotonic_ns() + 1100000000ULL;
+
 	fifty_rules(&s);
-	bypass_disproved(s.b, 10);
+	story_judge(&s);
+	/* Not known yet, too soon, the first reading, the same again, and twice more. */
+	bypass_disproved(s.b, 10, "lan1");
+	assert_false(bypass_counted(s.b, 10, "lan1", 7, later - 1000000000ULL));
+	assert_false(bypass_counted(s.b, 10, "lan1", 8, later));
+	assert_false(bypass_counted(s.b, 10, "lan1", 8, later));
+	for (uint64_t n = 9; n < 11; n++) {
+		story_state(&s, BYPASS_ON, BYPASS_BY_HISTORY);
+		assert_true(bypass_counted(s.b, 10, "lan1", n, later));
+		bypass_disproved(s.b, 10, "lan1");
+	}
 	story_state(&s, BYPASS_OFF, BYPASS_BY_COUNTERS);
 	story_flower(&s, 51, 1, SKIP_SW, true);
 	story_state(&s, BYPASS_ON, BYPASS_BY_HISTORY);
