@@ -17,7 +17,7 @@ enum cli_exit {
 	CLI_FAILED = 1, /* refused, or failed */
 	CLI_USAGE = 2,
 	CLI_NOT_REACHABLE = 3, /* no daemon at the socket, or it went away */
-	CLI_WORK = 10,	       /* plan: there is something to do */
+	CLI_WORK = 10,	       /* plan: there is something to do; audit: something was found */
 };
 
 struct cli {

@@ -20,6 +20,8 @@ static const struct command table[] = {
 	  cmd_rules },
 	{ "bypass", "[BLOCK]", 0, 1, CMD_BLOCK, false,
 	  "is software skipped, how do we know, what breaks it", cmd_bypass },
+	{ "audit", "[BLOCK]", 0, 1, CMD_BLOCK, false,
+	  "what should not be there, or not so; exit code 10 if anything", cmd_audit },
 	{ "check", "FILE", 1, 1, CMD_FILE, false, "is this a good file? needs no daemon",
 	  cmd_check },
 	{ "plan", "[FILE]", 0, 1, CMD_FILE, false,

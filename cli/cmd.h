@@ -47,6 +47,8 @@ char *cmd_block_parameter(const char *name); /* {"block": NAME} or {}, to be fre
 int cmd_rules(const struct cli *cli, int argc, char **argv);
 /* cmd_bypass.c */
 int cmd_bypass(const struct cli *cli, int argc, char **argv);
+/* cmd_audit.c */
+int cmd_audit(const struct cli *cli, int argc, char **argv);
 /* cmd_file.c */
 int cmd_check(const struct cli *cli, int argc, char **argv);
 int cmd_plan(const struct cli *cli, int argc, char **argv);

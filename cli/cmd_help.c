@@ -30,7 +30,7 @@ void help_usage(FILE *to)
 	      "\n"
 	      "FILE may be - for standard input. See sw-cli(8), and swd.yaml(5) for the file.\n"
 	      "Exit codes: 0 done, 1 refused or failed, 2 usage, 3 daemon not reachable,\n"
-	      "10 (plan) there is something to do.\n",
+	      "10 (plan) there is something to do, (audit) something was found.\n",
 	      to);
 }
 

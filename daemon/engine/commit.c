@@ -140,6 +140,7 @@ void commit_teardown(struct engine_owner *o, struct job *job)
 		r = apply_run(o, &t.plan, APPLY_EACH, t.diags, &apply);
 	}
 	job->result = r;
+	job->removed = apply.done;
 	job->outcome = r == 0 ? APPLY_DONE : APPLY_FAILED;
 	o->judge = true;
 	owner_news(o);

@@ -60,6 +60,7 @@ struct job {
 	struct diags *diags; /* errors and warnings with places; may be NULL */
 	char *plan_json;     /* JOB_PLAN and JOB_APPLY: what was (to be) done; owned */
 	size_t steps;	     /* how many */
+	size_t removed;	     /* JOB_TEARDOWN: how many of them were done */
 	enum job_refusal refusal;
 	char words[256];	 /* with a refusal, or why it failed without diags; "" */
 	struct armed armed;	 /* what waits for its confirmation behind the job */

@@ -15,7 +15,8 @@ static int copy_states(const struct engine_owner *o, struct snapshot *s)
 {
 	s->found = state_copy(o->found);
 	s->filters = o->filters ? state_copy(o->filters) : NULL;
-	return s->found && (s->filters || !o->filters) ? 0 : -1;
+	s->owned = state_copy(o->owned);
+	return s->found && s->owned && (s->filters || !o->filters) ? 0 : -1;
 }
 
 static int copy_lists(const struct engine_owner *o, struct snapshot *s)

@@ -18,6 +18,7 @@ void snapshot_unref(struct snapshot *s)
 	config_unref(s->config);
 	state_free(s->filters);
 	state_free(s->found);
+	state_free(s->owned);
 	free(s->bypass);
 	free(s->alerts);
 	free(s);

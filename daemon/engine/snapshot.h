@@ -47,6 +47,7 @@ struct snapshot {
 	struct config *config; /* wanted, as written; NULL before the first good file */
 	struct state *filters; /* wanted filters, compiled; NULL likewise */
 	struct state *found;   /* what the kernel holds */
+	struct state *owned;   /* what is ours and carries no mark */
 	uint64_t counters_ns;  /* realtime: when filter counters in `found` were read */
 
 	enum bypass_ability ability;

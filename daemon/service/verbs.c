@@ -22,6 +22,7 @@ static const struct verb table[] = {
 	{ IO_SWD "Blocks", ACCESS_READ, false, { { NULL } }, verb_blocks },
 	{ IO_SWD "Rules", ACCESS_READ, false, { { "block", VARLINK_STRING, true } }, verb_rules },
 	{ IO_SWD "Bypass", ACCESS_READ, false, { { "block", VARLINK_STRING, true } }, verb_bypass },
+	{ IO_SWD "Audit", ACCESS_READ, false, { { "block", VARLINK_STRING, true } }, verb_audit },
 	{ IO_SWD "Check",
 	  ACCESS_READ,
 	  false,

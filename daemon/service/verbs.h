@@ -44,6 +44,8 @@ void verb_blocks(struct call *c);
 void verb_rules(struct call *c);
 /* verbs_bypass.c */
 void verb_bypass(struct call *c);
+/* verbs_audit.c */
+void verb_audit(struct call *c);
 /* verbs_apply.c */
 void verb_check(struct call *c);
 void verb_plan(struct call *c);

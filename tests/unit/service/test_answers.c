@@ -316,6 +316,27 @@ static void test_bypass(void **state)
 }
 
 /* The engine's part of an answer is not the snapshot's: what it says comes through whole. */
+static void test_audit(void **state)
+{
+	cJSON *p = ask("Audit", "{\"block\":\"edge\"}");
+	const cJSON *f = at(p, "findings")->child;
+
+	is_number(p, "count", 2);
+	is_text(f, "kind", "foreign");
+	is_text(f, "block", "edge");
+	is_text(f, "rule", NULL);
+	is_text(f, "text", "block 10 chain 0 pref 1 protocol all matchall handle 0x1, not_in_hw");
+	is_text(f, "risk",
+		"breaks the bypass: 3 filters walked for each packet that reaches the "
+		"CPU");
+	assert_true(cJSON_IsTrue(at(f, "breaks")));
+	is_text(at(f, "filter"), "type", "matchall");
+	is_text(f->next, "kind", "missing");
+	is_text(f->next, "place", "swd.yaml:22");
+	assert_true(cJSON_IsNull(at(f->next, "filter")));
+	cJSON_Delete(p);
+}
+
 static void test_on_trial(void **state)
 {
 	struct snapshot *s;
@@ -460,6 +481,7 @@ int main(void)
 		TEST(test_rules_without_engine),
 		TEST(test_rules_in_pieces),
 		TEST(test_bypass),
+		TEST(test_audit),
 		TEST(test_on_trial),
 		TEST(test_history),
 		TEST(test_history_in_pieces),
