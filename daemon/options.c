@@ -19,6 +19,7 @@ static const char help[] =
 	"  --config FILE      what the switch should be (/etc/swd/swd.yaml)\n"
 	"  --socket PATH      where clients find it (/run/swd/swd.sock)\n"
 	"  --state DIR        where it keeps what must survive (/var/lib/swd)\n"
+	"  --teardown         remove all that swd made and name what is left; none may run\n"
 	"  --log-level LEVEL  error, warning, notice, info, debug; else as the file says\n"
 	"  -V, --version      the version\n"
 	"  -h, --help         this text\n"
@@ -31,6 +32,7 @@ enum {
 	OPT_CONFIG = 1,
 	OPT_SOCKET,
 	OPT_STATE,
+	OPT_TEARDOWN,
 	OPT_LOG_LEVEL,
 	OPT_VERSION = 'V',
 	OPT_HELP = 'h'
@@ -40,6 +42,7 @@ static const struct option table[] = {
 	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "socket", required_argument, NULL, OPT_SOCKET },
 	{ "state", required_argument, NULL, OPT_STATE },
+	{ "teardown", no_argument, NULL, OPT_TEARDOWN },
 	{ "log-level", required_argument, NULL, OPT_LOG_LEVEL },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -74,6 +77,9 @@ int options_parse(int argc, char **argv, struct swd_options *ret)
 			break;
 		case OPT_STATE:
 			ret->state = optarg;
+			break;
+		case OPT_TEARDOWN:
+			ret->teardown = true;
 			break;
 		case OPT_LOG_LEVEL:
 			ret->log_level = log_level_parse(optarg);

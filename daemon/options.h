@@ -5,10 +5,13 @@
 #ifndef SWD_OPTIONS_H
 #define SWD_OPTIONS_H
 
+#include <stdbool.h>
+
 struct swd_options {
 	const char *config; /* an absolute or relative path */
 	const char *socket;
 	const char *state;
+	bool teardown;
 	int log_level; /* enum log_level, or -1: as the file says */
 };
 

@@ -18,10 +18,12 @@
 
 #include "config/base/log.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/teardown.h"
 #include "daemon/kernel/privilege.h"
 #include "daemon/options.h"
 #include "daemon/service/notify.h"
 #include "daemon/service/service.h"
+#include "daemon/service/socket.h"
 
 /* A piece of the engine's own work that takes longer is a hang. */
 #define STUCK_MS 30000
@@ -253,6 +255,52 @@ static void stop(struct swd *swd)
 		close(swd->lock_fd);
 }
 
+/* ---- teardown ---- */
+
+static void print_line(const char *line, void *data)
+{
+	printf("left: %s\n", line);
+}
+
+/* True if no swd runs that would put back what goes; the locks are held until the process ends. */
+static bool nobody_runs(struct swd *swd, struct socket_place *place)
+{
+	const char *what;
+	int r;
+
+	if (access(swd->options.state, F_OK) < 0) {
+		log_error("%s: %s", swd->options.state, strerror(errno));
+		return false;
+	}
+	r = lock_state(swd);
+	if (r == 0 && socket_claim(swd->options.socket, place, &what) == -EADDRINUSE) {
+		log_error("%s: %s", swd->options.socket, what);
+		r = -EBUSY;
+	}
+	if (r == -EBUSY)
+		log_error("it would put back what goes: stop it first (systemctl stop swd)");
+	return r == 0;
+}
+
+static int teardown(struct swd *swd)
+{
+	struct socket_place place = { .fd = -1, .lock_fd = -1 };
+	struct engine_options options = {
+		.config_path = swd->options.config,
+		.state_dir = swd->options.state,
+	};
+	struct teardown done;
+	int r;
+
+	if (!nobody_runs(swd, &place))
+		return 1;
+	r = teardown_run(&options, print_line, NULL, &done);
+	socket_release(&place);
+	printf("%zu removed; left: %zu of swd's, %zu of others\n", done.removed, done.ours,
+	       done.foreign);
+	return r == 0 && fflush(stdout) == 0 ? 0 : 1;
+}
+
 int swd_main(int argc, char **argv)
 {
 	struct swd swd = { .lock_fd = -1 };
@@ -262,6 +310,8 @@ int swd_main(int argc, char **argv)
 		return r;
 	if (swd.options.log_level >= 0)
 		log_set_level((enum log_level)swd.options.log_level);
+	if (swd.options.teardown)
+		return teardown(&swd);
 	r = start(&swd);
 	if (r == 0)
 		r = loop_run(swd.loop);

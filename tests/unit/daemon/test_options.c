@@ -47,6 +47,9 @@ static void test_values(void **state)
 	assert_int_equal(parse(&o, 1, text, sizeof(text), NULL, NULL), -1);
 	assert_string_equal(o.config, "/etc/swd/swd.yaml");
 	assert_int_equal(o.log_level, -1);
+	assert_false(o.teardown);
+	assert_int_equal(parse(&o, 1, text, sizeof(text), "--teardown", NULL), -1);
+	assert_true(o.teardown);
 	assert_int_equal(parse(&o, 1, text, sizeof(text), "--config", "x.yaml"), -1);
 	assert_string_equal(o.config, "x.yaml");
 	assert_int_equal(parse(&o, 1, text, sizeof(text), "--log-level", "debug"), -1);
@@ -68,7 +71,7 @@ static void test_wrong(void **state)
 
 static void test_help(void **state)
 {
-	static const char *const names[] = { "config",	  "socket",  "state",
+	static const char *const names[] = { "config",	  "socket",  "state", "teardown",
 					     "log-level", "version", "help" };
 	struct swd_options o;
 	char text[4096], page[32768], *to = page;
