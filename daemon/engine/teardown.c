@@ -193,17 +193,18 @@ static int look_again(struct engine_owner *o)
 static int run(struct work *w, struct job *job)
 {
 	int r = owner_look(w->o);
+	bool sure;
 
 	if (r < 0) {
 		say(w, "the kernel can't be read: %s", strerror(-r));
 		return r;
 	}
 	/* Filters carry a mark; all else is known from the store alone. */
-	if (!w->o->store) {
-		say(w, "the store can't be read: which qdiscs, addresses and VLANs are swd's is "
-		       "not known");
-		return -ENODEV;
-	}
+	sure = w->o->store && !store_rebuilt(w->o->store);
+	if (!sure)
+		say(w,
+		    "qdiscs, addresses and VLANs: the store %s, and it alone knew which are swd's",
+		    w->o->store ? "was lost" : "can't be read");
 	read_last(w);
 	read_deadline(w);
 	r = note_blocks(w);
@@ -217,7 +218,7 @@ static int run(struct work *w, struct job *job)
 		return r;
 	}
 	tell_left(w);
-	return w->ret->ours ? -EBUSY : 0;
+	return w->ret->ours ? -EBUSY : sure ? 0 : -ENODEV;
 }
 
 int teardown_run(const struct engine_options *options, teardown_fn line, void *data,

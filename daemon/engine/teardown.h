@@ -19,8 +19,8 @@ struct teardown {
 typedef void (*teardown_fn)(const char *line, void *data);
 
 /*
- * 0 if all could be looked at and nothing of ours is left; -EBUSY if something is; or -errno, then
- * nothing is certain: line says what failed. The lock on the state folder is the caller's.
+ * 0 if all could be looked at and nothing of ours is left; -EBUSY if something is; -ENODEV if the
+ * store can't tell; or -errno: line says what failed. The lock on the state folder is the caller's.
  */
 int teardown_run(const struct engine_options *options, teardown_fn line, void *data,
 		 struct teardown *ret);

@@ -293,6 +293,23 @@ static void audit_sees_qdiscs_and_leftovers(void **state)
 	rig_end(&r);
 }
 
+static void audit_lists_so_many_and_counts_the_rest(void **state)
+{
+	struct rig r;
+	struct audit a = { 0 };
+
+	start_with(&r, FILE_ONE, BYPASS_ABILITY_READBACK);
+	for (uint16_t i = 0; i < AUDIT_MOST + 50; i++)
+		fake_add_filter(10, (uint16_t)(50000 + i), NULL, 0);
+	rig_settle(&r);
+	refresh(&r);
+	look(&r, &a);
+	assert_int_equal(a.count, AUDIT_MOST);
+	assert_int_equal(a.hidden, 50);
+	audit_clear(&a);
+	rig_end(&r);
+}
+
 /* ---- teardown ---- */
 
 static char told[4096];
@@ -369,6 +386,39 @@ static void teardown_names_what_it_left(void **state)
 	rig_end(&r);
 }
 
+static void teardown_ends_a_trial(void **state)
+{
+	struct rig r;
+	struct teardown t;
+
+	start_with(&r, FILE_ONE, BYPASS_ABILITY_READBACK);
+	job_free(rig_apply(&r, FILE_TWO, 3600000));
+	assert_int_equal(r.newest->armed.generation, 2);
+	rig_stop(&r);
+	assert_int_equal(tear_down(&r, &t), 0);
+	assert_int_equal(t.ours, 0);
+	rig_start(&r);
+	assert_int_equal(r.newest->armed.generation, 0);
+	assert_int_equal(r.newest->generation, 1);
+	rig_end(&r);
+}
+
+/* Filters go by their mark; what else is ours only the store knows. */
+static void teardown_without_a_store_is_not_sure(void **state)
+{
+	struct rig r;
+	struct teardown t;
+
+	start_with(&r, FILE_ONE, BYPASS_ABILITY_READBACK);
+	rig_stop(&r);
+	rig_sql(&r, "PRAGMA user_version = 99");
+	assert_int_equal(tear_down(&r, &t), -ENODEV);
+	assert_non_null(strstr(told, "the store can't be read"));
+	assert_int_equal(fake_filters(10), 0);
+	assert_int_equal(state_count(fake.world, KIND_QDISC), 2);
+	rig_end(&r);
+}
+
 /* ---- a counter against a history ---- */
 
 static void count_packets(const char *dev, uint64_t packets)
@@ -432,8 +482,11 @@ int main(void)
 		cmocka_unit_test(audit_names_foreign_filters),
 		cmocka_unit_test(audit_says_what_hardware_lacks_and_no_more),
 		cmocka_unit_test(audit_sees_qdiscs_and_leftovers),
+		cmocka_unit_test(audit_lists_so_many_and_counts_the_rest),
 		cmocka_unit_test(teardown_leaves_none_of_ours),
 		cmocka_unit_test(teardown_names_what_it_left),
+		cmocka_unit_test(teardown_ends_a_trial),
+		cmocka_unit_test(teardown_without_a_store_is_not_sure),
 		cmocka_unit_test(counter_disproves_a_history),
 	};
 
