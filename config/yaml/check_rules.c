@@ -126,12 +126,12 @@ static void check_pref(const struct checker *c, const struct draft_block *b,
 			"pref %u comes before pref %u of rule '%s' (line %u), which stands above "
 			"it in chain %u, expected more than %u or another order",
 			rule->pref, low, rule_name(last), rule_line(last), rule->chain, low);
-	else if (rule->pref - low - 1 < between)
+	else if (between && rule->pref - low == 1) /* where there is one, they may share it */
 		check_add_rule(
 			c, DIAG_ERROR, b, rule, at,
 			"pref %u leaves no room in chain %u for the rules without a pref above it "
 			"(%u), expected at least %u",
-			rule->pref, rule->chain, between, low + between + 1);
+			rule->pref, rule->chain, between, low + 2);
 }
 
 static bool says_a_pref(const struct draft_block *b)

@@ -48,7 +48,7 @@ struct compile_input {
 };
 
 /*
- * Adds the filters of all blocks to `into`, each with OWNER_OURS, handle 1, a cookie and its rule.
+ * Adds the filters of all blocks to `into`, each with OWNER_OURS, a handle, a cookie and its rule.
  * 0, -EINVAL with errors in d, or -ENOMEM; `into` may hold some after a failure. Each filter's
  * origin is its rule's.
  */

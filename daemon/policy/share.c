@@ -11,13 +11,22 @@
 
 #define PREFS 65536
 
+#define PROTOCOLS 16 /* runs of so many are looked after at once; compile knows fewer */
+
 struct sharing {
 	const struct place_item *items;
 	const struct filter *const *same;
 	size_t count, most, fill;
 	struct shared *ret;
 
-	uint32_t *seen; /* open addressing over the matches of a run: item + 1 */
+	uint32_t *run;	/* of each item: the first item of its run */
+	uint32_t *next; /* of each item: the next one of its run; 0: none */
+	struct {
+		uint16_t protocol;
+		uint32_t first, last;
+	} open[PROTOCOLS]; /* the newest run of each protocol */
+	size_t open_count;
+	uint32_t *seen; /* open addressing over protocols and matches: item + 1 */
 	size_t space;
 	uint16_t *touched; /* prefs that a run had */
 	size_t touched_count;
@@ -27,8 +36,13 @@ struct sharing {
 	uint32_t slot[PREFS];  /* of a pref that is kept */
 };
 
+#define FOR_EACH_IN_RUN(i, s, first) \
+	for ((i) = (first); (i) != SIZE_MAX; (i) = (s)->next[i] ? (s)->next[i] : SIZE_MAX)
+
 static void sharing_free(struct sharing *s)
 {
+	free(s->run);
+	free(s->next);
 	free(s->seen);
 	free(s->touched);
 	free(s);
@@ -53,30 +67,54 @@ static bool may_share(const struct place_item *a, const struct place_item *b)
 	       match_same_mask(filter_match(x), filter_match(y));
 }
 
-/*
- * True if an item of the run that begins at `first` has that very match; else it is noted. What
- * earlier runs left in the table counts as free, so nothing is ever cleared.
- */
+/* True if an item of that run has the very match; in any case the item is the one to be found. */
 static bool key_again(struct sharing *s, size_t first, size_t i)
 {
-	struct match_view match = filter_match(s->items[i].filter);
-	size_t at = hash_bytes(HASH_START, match.bytes, match.size) & (s->space - 1);
+	const struct filter *f = s->items[i].filter;
+	struct match_view match = filter_match(f);
+	uint64_t hash = hash_bytes(HASH_START, &f->protocol, sizeof(f->protocol));
+	size_t at = hash_bytes(hash, match.bytes, match.size) & (s->space - 1);
 
-	for (; s->seen[at] > first; at = (at + 1) & (s->space - 1))
-		if (match_compare(filter_match(s->items[s->seen[at] - 1].filter), match) == 0)
-			return true;
+	for (; s->seen[at]; at = (at + 1) & (s->space - 1)) {
+		size_t k = s->seen[at] - 1;
+
+		if (s->items[k].filter->protocol != f->protocol ||
+		    match_compare(filter_match(s->items[k].filter), match) != 0)
+			continue;
+		s->seen[at] = (uint32_t)i + 1;
+		return s->run[k] == first;
+	}
 	s->seen[at] = (uint32_t)i + 1;
 	return false;
 }
 
-static size_t run_end(struct sharing *s, size_t first)
+/*
+ * Ties an item to the run it is in. Frames of one protocol are nothing to filters of another, so a
+ * run goes on behind those; what is for all protocols ends all runs.
+ */
+static void join_run(struct sharing *s, size_t i)
 {
-	size_t i = first;
+	uint16_t protocol = s->items[i].filter->protocol;
+	size_t at = 0;
+	bool again;
 
-	while (i < s->count && (i == first || may_share(&s->items[first], &s->items[i])) &&
-	       !key_again(s, first, i))
-		i++;
-	return i;
+	while (at < s->open_count && s->open[at].protocol != protocol)
+		at++;
+	again = key_again(s, at < s->open_count ? s->open[at].first : i, i);
+	if (at < s->open_count && !again && may_share(&s->items[s->open[at].first], &s->items[i])) {
+		s->run[i] = s->open[at].first;
+		s->next[s->open[at].last] = (uint32_t)i;
+		s->open[at].last = (uint32_t)i;
+		return;
+	}
+	s->run[i] = (uint32_t)i;
+	if (protocol == ETHERTYPE_ALL || (at == s->open_count && at == PROTOCOLS)) {
+		s->open_count = 0;
+		return;
+	}
+	s->open_count = MAX(s->open_count, at + 1);
+	s->open[at].protocol = protocol;
+	s->open[at].first = s->open[at].last = (uint32_t)i;
 }
 
 /* ---- who keeps which pref ---- */
@@ -86,10 +124,12 @@ static uint16_t pref_before(const struct sharing *s, size_t i)
 	return s->same[i] ? s->same[i]->pref : 0;
 }
 
-static void claim(struct sharing *s, size_t first, size_t end)
+static void claim(struct sharing *s, size_t first)
 {
+	size_t i;
+
 	s->touched_count = 0;
-	for (size_t i = first; i < end; i++) {
+	FOR_EACH_IN_RUN(i, s, first) {
 		uint16_t pref = pref_before(s, i);
 
 		if (pref && s->held[pref]++ == 0)
@@ -137,12 +177,13 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Those that stay, into the prefs that the run keeps. */
-static int keep_prefs(struct sharing *s, size_t first, size_t end)
+static int keep_prefs(struct sharing *s, size_t first)
 {
+	size_t i;
 	int r = 0;
 
 	s->touched_count = 0;
-	for (size_t i = first; i < end; i++) {
+	FOR_EACH_IN_RUN(i, s, first) {
 		uint16_t pref = pref_before(s, i);
 
 		if (keeps(s, first, pref) && s->held[pref]++ == 0)
@@ -152,9 +193,9 @@ static int keep_prefs(struct sharing *s, size_t first, size_t end)
 	for (size_t k = 0; k < s->touched_count && r == 0; k++) {
 		s->held[s->touched[k]] = 0;
 		s->slot[s->touched[k]] = (uint32_t)s->ret->count;
-		r = add_slot(s, end, s->touched[k], s->items[first].fixed);
+		r = add_slot(s, SIZE_MAX, s->touched[k], s->items[first].fixed);
 	}
-	for (size_t i = first; i < end && r == 0; i++) {
+	FOR_EACH_IN_RUN(i, s, r == 0 ? first : SIZE_MAX) {
 		uint16_t pref = pref_before(s, i);
 
 		if (!keeps(s, first, pref))
@@ -173,11 +214,11 @@ static bool has_room(const struct sharing *s, size_t slot)
 }
 
 /* The others: beside the one in front of them, or in a new pref. */
-static int place_new(struct sharing *s, size_t first, size_t end)
+static int place_new(struct sharing *s, size_t first)
 {
-	size_t kept = s->ret->count, slot = kept - s->touched_count;
+	size_t kept = s->ret->count, slot = kept - s->touched_count, i;
 
-	for (size_t i = first; i < end; i++) {
+	FOR_EACH_IN_RUN(i, s, first) {
 		int r = 0;
 
 		if (keeps(s, first, pref_before(s, i))) {
@@ -216,9 +257,11 @@ static struct sharing *sharing_new(const struct place_item *items, size_t n,
 	for (s->space = 16; s->space < 2 * n;)
 		s->space *= 2;
 	s->seen = calloc(s->space, sizeof(*s->seen));
+	s->run = calloc(n + 1, sizeof(*s->run));
+	s->next = calloc(n + 1, sizeof(*s->next));
 	s->touched = calloc(n + 1, sizeof(*s->touched));
 	ret->of = calloc(n + 1, sizeof(*ret->of));
-	if (s->seen && s->touched && ret->of)
+	if (s->seen && s->run && s->next && s->touched && ret->of)
 		return s;
 	sharing_free(s);
 	return NULL;
@@ -228,19 +271,21 @@ int share_find(const struct place_item *items, size_t n, const struct filter *co
 	       size_t most, struct shared *ret)
 {
 	_cleanup_(sharing_freep) struct sharing *s = sharing_new(items, n, same, most, ret);
-	_cleanup_free_ size_t *ends = calloc(n + 1, sizeof(*ends));
 	int r = 0;
 
-	if (!s || !ends)
+	if (!s)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i = ends[i]) {
-		ends[i] = run_end(s, i);
-		claim(s, i, ends[i]);
-	}
-	for (size_t i = 0; i < n && r == 0; i = ends[i]) {
-		r = keep_prefs(s, i, ends[i]);
+	for (size_t i = 0; i < n; i++)
+		join_run(s, i);
+	for (size_t i = 0; i < n; i++)
+		if (s->run[i] == i)
+			claim(s, i);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (s->run[i] != i)
+			continue;
+		r = keep_prefs(s, i);
 		if (r == 0)
-			r = place_new(s, i, ends[i]);
+			r = place_new(s, i);
 	}
 	return r;
 }

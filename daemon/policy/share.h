@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * share: which filters of a chain stand in one pref. Neighbours that cannot both match (the same
- * protocol, skip flags and mask, no ranges, no key twice) may; and since none of them decides over
- * another, each may stand in any pref of its run of neighbours. So what had a pref of the run's
- * stays there, and a new one goes beside the neighbour in front while there is room.
+ * protocol, skip flags and mask, no ranges, no key twice) may, those of other protocols between
+ * them passed over; and since none of them decides over another, each may stand in any pref of its
+ * run. So what had a pref of the run's stays there, and a new one goes beside the neighbour in
+ * front while there is room.
  */
 #ifndef SWD_POLICY_SHARE_H
 #define SWD_POLICY_SHARE_H
