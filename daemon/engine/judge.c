@@ -30,7 +30,8 @@ static void read_back(struct engine_owner *o, uint32_t block)
 	struct bypass_reading reading;
 	int r;
 
-	if (!strategy_kernel_reads(o))
+	/* It tells of changes by itself; a word in time saves a question for each block. */
+	if (!strategy_kernel_reads(o) || !bypass_unread(o->bypass, block))
 		return;
 	pulse_wait(o->pulse);
 	r = kernel_read_bypass(o->kernel, block, &reading);

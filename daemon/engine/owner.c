@@ -256,6 +256,7 @@ void owner_start(struct engine_owner *o)
 	now = now_monotonic_ns();
 	o->audit_due = now + owner_settings(o)->audit_ms * MS;
 	o->ready_due = now + owner_settings(o)->port_wait_ms * MS;
+	o->trim_due = now + TRIM_AFTER_MS * MS;
 	o->judge = true;
 	publish(o);
 	after(o);

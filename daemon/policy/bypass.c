@@ -149,14 +149,25 @@ void bypass_filter_gone(struct bypass *b, const struct filter *key)
 	marks_filter_gone(k->marks, key);
 }
 
+static struct bypass_counts *find_counts(const struct bypass *b, uint32_t block)
+{
+	size_t at = LOWER_BOUND(b->counts, b->counts_count, block, block);
+
+	return at < b->counts_count && b->counts[at].block == block ? &b->counts[at] : NULL;
+}
+
 int bypass_read(struct bypass *b, const struct bypass_reading *reading)
 {
+	struct bypass_counts *counts;
 	struct bypass_known *k = bypass_known_or_new(b, reading->block);
 
 	if (!k)
 		return -ENOMEM;
 	k->reading = *reading;
 	k->has_reading = true;
+	counts = find_counts(b, reading->block);
+	if (counts)
+		counts->unread = false;
 	return 0;
 }
 
@@ -177,11 +188,9 @@ void bypass_counts_add(struct bypass_counts *c, const struct filter *f, int by)
 
 struct bypass_counts bypass_counts_of(const struct bypass *b, uint32_t block)
 {
-	size_t at = LOWER_BOUND(b->counts, b->counts_count, block, block);
+	const struct bypass_counts *c = find_counts(b, block);
 
-	if (at < b->counts_count && b->counts[at].block == block)
-		return b->counts[at];
-	return (struct bypass_counts){ .block = block };
+	return c ? *c : (struct bypass_counts){ .block = block };
 }
 
 void bypass_count(struct bypass *b, const struct filter *f, int by)
@@ -203,6 +212,15 @@ void bypass_count(struct bypass *b, const struct filter *f, int by)
 		b->counts_count++;
 	}
 	bypass_counts_add(&b->counts[at], f, by);
+	b->counts[at].unread = true;
+}
+
+bool bypass_unread(const struct bypass *b, uint32_t block)
+{
+	const struct bypass_counts *c = b->counting ? find_counts(b, block) : NULL;
+
+	/* Of a block without filters its packets are all there is to read. */
+	return !c || c->unread || c->filters == 0;
 }
 
 size_t bypass_foreign(const struct bypass *b, uint32_t block)

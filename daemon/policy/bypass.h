@@ -110,6 +110,8 @@ void bypass_disproved(struct bypass *b, uint32_t block, const char *dev);
  * it each judgement counts anew.
  */
 void bypass_count(struct bypass *b, const struct filter *f, int by);
+/* True if filters came or went since the last bypass_read() of the block, as far as is known. */
+bool bypass_unread(const struct bypass *b, uint32_t block);
 /* How many foreign filters that makes in a block; SIZE_MAX: it was never called. */
 size_t bypass_foreign(const struct bypass *b, uint32_t block);
 

@@ -35,6 +35,7 @@ struct bypass_known {
 struct bypass_counts {
 	uint32_t block;
 	uint32_t filters, filters_sw, filters_dead, walked, foreign;
+	bool unread; /* changed since the kernel's last word on the block */
 };
 
 /* Something happened to the block: what a counter disproved may be true now. */
