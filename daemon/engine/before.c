@@ -6,7 +6,9 @@
 
 #include <errno.h>
 
+#include "daemon/engine/apply.h"
 #include "daemon/engine/diff.h"
+#include "daemon/engine/trial.h"
 
 /* What both have of a device, be it listed as a port or as a VLAN. */
 struct settings {
@@ -147,6 +149,29 @@ int before_plan(const struct engine_owner *o, const struct config *config, struc
 			r = plan_add(plan, KERNEL_CHANGE, STEP_BEFORE, &wanted->obj, &found->obj);
 	}
 	return r;
+}
+
+bool before_any(const struct engine_owner *o)
+{
+	return o->before && state_count(o->before, KIND_PORT) > 0;
+}
+
+void before_put_back(struct engine_owner *o)
+{
+	_cleanup_(diags_freep) struct diags *d = diags_new("what was on trial");
+	_cleanup_(plan_clear) struct plan plan = { 0 };
+	_cleanup_(apply_clear) struct apply apply = { 0 };
+	int r = d ? 0 : -ENOMEM;
+
+	if (!before_any(o))
+		return;
+	if (r == 0)
+		r = before_plan(o, o->config, &plan);
+	if (r == 0)
+		r = apply_run(o, &plan, APPLY_EACH, d, &apply);
+	trial_log(d);
+	if (r == 0 || r == -EIO)
+		before_forget(o);
 }
 
 void before_forget(struct engine_owner *o)

@@ -21,6 +21,13 @@ int before_keep(struct engine_owner *o, const struct state *more);
 /* Adds the steps that put back what is recorded, but for what the configuration says. 0 or -ENOMEM.
  */
 int before_plan(const struct engine_owner *o, const struct config *config, struct plan *plan);
+/* True if there are records. */
+bool before_any(const struct engine_owner *o);
+/*
+ * Nothing is on trial any more: puts back what is recorded, as far as the kernel lets us, and
+ * forgets it; keeps it if memory is short.
+ */
+void before_put_back(struct engine_owner *o);
 /* All is put back, or stays: forgets the records, here and in the store. */
 void before_forget(struct engine_owner *o);
 

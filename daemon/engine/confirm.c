@@ -187,7 +187,7 @@ static int bring_back(struct engine_owner *o, const struct generation *g, struct
 	r = before_plan(o, t->candidate.config, &t->plan);
 	if (r == 0)
 		r = apply_run(o, &t->plan, APPLY_EACH, t->diags, &apply);
-	/* What is not put back now is at the next start. */
+	/* What memory was too short for is put back soon. */
 	if (r == 0 || r == -EIO)
 		before_forget(o);
 	trial_adopt(o, t, g->id);
@@ -257,17 +257,23 @@ static void too_late(struct engine_owner *o)
 
 uint64_t confirm_due(const struct engine_owner *o)
 {
-	uint64_t due = o->unrecorded ? o->record_due : OWNER_NEVER;
+	bool armed = confirm_is_armed(o), left_over = o->unrecorded || (!armed && before_any(o));
+	uint64_t due = left_over ? o->record_due : OWNER_NEVER;
 
-	if (!confirm_is_armed(o))
+	if (!armed)
 		return due;
 	return MIN(due, now_monotonic_ns() + MIN(left(o), LOOK_NS));
 }
 
 void confirm_tick(struct engine_owner *o)
 {
-	if (o->unrecorded && o->record_due <= now_monotonic_ns())
-		confirm_record_back(o, o->unrecorded, o->unrecorded_words);
+	if (o->record_due <= now_monotonic_ns()) {
+		o->record_due = now_monotonic_ns() + RECORD_NS;
+		if (o->unrecorded)
+			confirm_record_back(o, o->unrecorded, o->unrecorded_words);
+		if (!confirm_is_armed(o))
+			before_put_back(o);
+	}
 	if (!confirm_is_armed(o))
 		return;
 	if (left(o) == 0)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "config/base/log.h"
-#include "daemon/engine/apply.h"
 #include "daemon/engine/before.h"
 #include "daemon/engine/confirm.h"
 #include "daemon/engine/repair.h"
@@ -171,31 +170,16 @@ static bool resume(struct engine_owner *o, struct generation *g)
 /* What was being tried when swd ended has an outcome now; and what a trial changed is read. */
 static void read_trials(struct engine_owner *o)
 {
-	int r;
+	int r, before;
 
 	o->before = state_new();
 	pulse_wait(o->pulse);
 	r = o->store ? store_interrupted(o->store) : 0;
-	if (r == 0 && o->store)
-		r = o->before ? store_before(o->store, o->before) : -ENOMEM;
+	before = !o->store ? 0 : o->before ? store_before(o->store, o->before) : -ENOMEM;
 	pulse_go(o->pulse);
+	r = r < 0 ? r : before;
 	if (r < 0)
 		owner_store_result(o, "what was on trial can't be settled", r);
-}
-
-/* What is on trial no more leaves nothing behind. */
-static void put_back(struct engine_owner *o)
-{
-	_cleanup_(diags_freep) struct diags *d = diags_new("a trial");
-	_cleanup_(plan_clear) struct plan plan = { 0 };
-	_cleanup_(apply_clear) struct apply apply = { 0 };
-
-	if (confirm_is_armed(o) || !o->before || state_count(o->before, KIND_PORT) == 0)
-		return;
-	if (d && before_plan(o, o->config, &plan) == 0)
-		apply_run(o, &plan, APPLY_EACH, d, &apply);
-	trial_log(d);
-	before_forget(o);
 }
 
 /* The file, or what was committed last, or nothing. */
@@ -234,5 +218,6 @@ void commit_start(struct engine_owner *o)
 	read_trials(o);
 	if (!have || !resume(o, &g))
 		start_untried(o, &g);
-	put_back(o);
+	if (!confirm_is_armed(o))
+		before_put_back(o);
 }

@@ -499,6 +499,26 @@ static void a_full_disk_stops_no_way_back(void **state)
 	assert_string_equal(shown(2).outcome, "unconfirmed");
 }
 
+/* Memory was short on the way back: what a port had before comes back a while later. */
+static void what_is_left_over_is_put_back(void **state)
+{
+	struct port *p = object_new(KIND_PORT, sizeof(*p));
+
+	COPY_NAME(p->name, "lan1");
+	p->has = PORT_HAS_MTU | PORT_HAS_UP; /* the file says that it is up */
+	p->mtu = 1450;
+	state_free(r.o->before);
+	r.o->before = state_new();
+	assert_int_equal(state_put(r.o->before, p), 0);
+	r.o->record_due = now_monotonic_ns() - 1;
+	assert_true(owner_due(r.o) <= now_monotonic_ns());
+	owner_tick(r.o);
+	rig_settle(&r);
+	assert_int_equal(state_port(fake.world, "lan1")->mtu, 1450);
+	assert_int_equal(state_port(fake.world, "lan1")->up, 1);
+	assert_null(r.o->before);
+}
+
 /* Its time is over, and the engine was too busy to see it: the word comes too late all the same. */
 static void a_late_word_is_none(void **state)
 {
@@ -584,6 +604,7 @@ int main(void)
 		TEST(the_way_back_needs_no_look),
 		TEST(a_full_disk_stops_no_way_back),
 		TEST(what_was_not_recorded_is_recorded_later),
+		TEST(what_is_left_over_is_put_back),
 		TEST(a_late_word_is_none),
 		TEST(a_reboot_forgets_what_was_before),
 	};
