@@ -65,15 +65,19 @@ void apply_disown(struct engine_owner *o, const struct object *object)
 				   store_disown(o->store, list, 1));
 }
 
-/* Keeps the set in memory; a record of what was refused goes again. */
-static void settle_owned(struct engine_owner *o, const struct step *s, enum kernel_outcome outcome)
+/*
+ * Keeps the set in memory; a record of what was refused goes again. What may be there all the same,
+ * because nobody could look, stays ours.
+ */
+static void settle_owned(struct engine_owner *o, const struct step *s, enum kernel_outcome outcome,
+			 bool refused)
 {
 	const struct object *object = step_object(s);
 	struct object *ref;
 
 	if (!owned_kind((enum kind)object->kind))
 		return;
-	if (s->op == KERNEL_ADD && outcome == KERNEL_DONE) {
+	if (s->op == KERNEL_ADD && (outcome == KERNEL_DONE || !refused)) {
 		ref = object_ref(s->wanted);
 		if (state_put(o->owned, ref) < 0)
 			object_unref(ref);
@@ -164,7 +168,9 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 	a->errors[i] = outcome == KERNEL_DONE ? 0 : error;
 	a->done += outcome == KERNEL_DONE;
 	a->refused += outcome != KERNEL_DONE;
-	settle_owned(o, s, outcome);
+	settle_owned(o, s, outcome,
+		     req->outcome == KERNEL_REFUSED || req->outcome == KERNEL_NOT_SENT ||
+			     (req->outcome == KERNEL_UNKNOWN && !observe_is_stale(o)));
 }
 
 /* ---- batches ---- */

@@ -86,7 +86,8 @@ void commit_apply(struct engine_owner *o, struct job *job)
 	job->outcome = t.outcome;
 	job->generation = o->generation;
 	job->armed = confirm_armed(o);
-	if (job->diags)
+	/* What the kernel refused first is why the rest was undone: it stays first. */
+	if (job->diags && t.outcome != APPLY_REVERTED && t.outcome != APPLY_FAILED)
 		diags_sort(job->diags);
 	log_result(job);
 	if (r < 0 && !job->text)

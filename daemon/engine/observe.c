@@ -314,8 +314,10 @@ int observe_all(struct engine_owner *o, bool first)
 	o->full_dump_ns = now_monotonic_ns();
 	if (first) {
 		r = first_dump(o);
-		if (r < 0)
+		if (r < 0) {
 			observe_stale_all(o);
+			o->stale.unknown = true;
+		}
 		return r;
 	}
 	observe_stale_all(o);
@@ -424,6 +426,15 @@ int observe_ask(struct engine_owner *o, const struct object *key)
 	return r;
 }
 
+/* After an answer: what can't be asked for is not known. */
+static void ask_or_doubt(struct engine_owner *o, const struct object *key)
+{
+	int r = observe_ask(o, key);
+
+	if (r < 0 && r != -ENOENT)
+		observe_stale_all(o);
+}
+
 static void took_filter(struct engine_owner *o, const struct kernel_request *req)
 {
 	if (req->op == KERNEL_REMOVE && !req->echo) {
@@ -433,7 +444,7 @@ static void took_filter(struct engine_owner *o, const struct kernel_request *req
 	if (req->echo)
 		observe_put(o, req->echo);
 	else
-		observe_ask(o, req->wanted);
+		ask_or_doubt(o, req->wanted);
 }
 
 void observe_took(struct engine_owner *o, const struct kernel_request *req)
@@ -445,11 +456,11 @@ void observe_took(struct engine_owner *o, const struct kernel_request *req)
 	/* Refused: only what disagrees with what we thought is worth a question. */
 	if (req->outcome == KERNEL_REFUSED) {
 		if (req->error == -EEXIST || req->error == -ENOENT || req->error == -ENODEV)
-			observe_ask(o, key);
+			ask_or_doubt(o, key);
 		return;
 	}
 	if (req->outcome == KERNEL_UNKNOWN) {
-		observe_ask(o, key);
+		ask_or_doubt(o, key);
 		return;
 	}
 	if (key->kind == KIND_FILTER) {
@@ -467,6 +478,6 @@ void observe_took(struct engine_owner *o, const struct kernel_request *req)
 			o->stale.qdiscs = true;
 		pulse_go(o->pulse);
 	} else {
-		observe_ask(o, key);
+		ask_or_doubt(o, key);
 	}
 }

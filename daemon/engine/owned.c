@@ -33,8 +33,11 @@ bool owned_has(const struct state *owned, const struct object *found)
 	if (!owned || !owned_kind((enum kind)found->kind))
 		return false;
 	record = state_find(owned, found);
-	if (!record)
-		return false;
+	return record && owned_is(record, found);
+}
+
+bool owned_is(const struct object *record, const struct object *found)
+{
 	if (found->kind == KIND_VLAN)
 		return same_vlan((const struct vlan *)record, (const struct vlan *)found);
 	if (found->kind == KIND_QDISC)

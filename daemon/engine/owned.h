@@ -15,6 +15,9 @@ bool owned_kind(enum kind kind);
 /* True if the found object is the one recorded, not another under its name. */
 bool owned_has(const struct state *owned, const struct object *found);
 
+/* True if the record is of this object, whose key is the same. */
+bool owned_is(const struct object *record, const struct object *found);
+
 /*
  * A record as text, for the store: "core.100" and "link=lan1 id=100 protocol=0x8100", "lan1" and
  * "192.0.2.1/31", "lan1" and "clsact ingress=10 egress=0".

@@ -21,6 +21,7 @@
 #include "daemon/kernel/privilege.h"
 
 #define MS 1000000ULL
+#define START_AGAIN_MS 250 /* after a first look that failed */
 /* What an apply and the generation before it took goes back to the system once nobody reads it. */
 #define TRIM_AFTER_MS 3000
 
@@ -116,7 +117,7 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	o->pulse = pulse;
 	o->ability_how = "not probed yet";
 	o->touched.all = true;
-	o->trim_due = OWNER_NEVER;
+	o->start_due = o->trim_due = OWNER_NEVER;
 	o->repair_due = o->audit_due = o->publish_due = o->ready_due = OWNER_NEVER;
 	o->config_path = strdup(options->config_path);
 	o->state_dir = strdup(options->state_dir);
@@ -180,8 +181,6 @@ static void open_store(struct engine_owner *o)
 	read_place(place);
 	pulse_wait(o->pulse);
 	r = store_open(o->state_dir, place, &o->store, words);
-	if (r == 0)
-		r = store_owned(o->store, o->owned);
 	pulse_go(o->pulse);
 	if (r < 0)
 		alert_set(&o->alerts, "store", "store", "%s; applies are refused",
@@ -209,22 +208,58 @@ static void probe(struct engine_owner *o)
 	}
 }
 
-static int first_look(struct engine_owner *o)
+static void read_owned(struct engine_owner *o)
 {
 	int r;
 
-	/* Events wait in the socket from here on; what happens during the dump comes behind it. */
-	r = observe_all(o, true);
+	if (!o->store)
+		return;
+	pulse_wait(o->pulse);
+	r = store_owned(o->store, o->found, o->owned);
+	pulse_go(o->pulse);
 	if (r < 0)
-		alert_set(&o->alerts, "dump", "kernel", "the first dump failed: %s", strerror(-r));
-	else
-		observe_events(o);
-	return r;
+		owner_store_result(o, "what is ours can't be read", r);
+}
+
+static int first_look(struct engine_owner *o)
+{
+	bool again = o->full_dump_ns != 0;
+	int r;
+
+	if (!o->bypass)
+		o->bypass = bypass_new(o->ability);
+	if (!o->bypass)
+		return -ENOMEM;
+	/* Events wait in the socket from here on; what happens during the dump comes behind it. */
+	r = again ? observe_refresh(o) : observe_all(o, true);
+	if (r < 0)
+		return r;
+	read_owned(o);
+	observe_events(o);
+	return 0;
+}
+
+/* Nothing is in force before the kernel was read whole. On a busy machine that may take a while. */
+static void begin(struct engine_owner *o)
+{
+	int r = first_look(o);
+
+	if (r < 0) {
+		o->start_due = now_monotonic_ns() + START_AGAIN_MS * MS;
+		alert_set(&o->alerts, "dump", "kernel", "the kernel can't be read, tried again: %s",
+			  strerror(-r));
+		return;
+	}
+	o->start_due = OWNER_NEVER;
+	alert_end(&o->alerts, "dump", "kernel");
+	/* An apply may have come before. */
+	if (!o->config)
+		commit_start(o);
 }
 
 static void check_ready(struct engine_owner *o, bool late)
 {
-	if (o->ready || (o->waiting && !late))
+	if (o->ready || (!late && (o->waiting || o->start_due != OWNER_NEVER)))
 		return;
 	o->ready = true;
 	o->ready_due = OWNER_NEVER;
@@ -246,13 +281,7 @@ void owner_start(struct engine_owner *o)
 
 	open_store(o);
 	probe(o);
-	o->bypass = bypass_new(o->ability);
-	if (!o->bypass) {
-		log_error("no memory for the start");
-		return;
-	}
-	if (first_look(o) == 0)
-		commit_start(o);
+	begin(o);
 	now = now_monotonic_ns();
 	o->audit_due = now + owner_settings(o)->audit_ms * MS;
 	o->ready_due = now + owner_settings(o)->port_wait_ms * MS;
@@ -340,13 +369,15 @@ uint64_t owner_due(const struct engine_owner *o)
 	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(o->publish_due, o->ready_due));
 
 	due = MIN(due, o->trim_due);
-	return MIN(due, confirm_due(o));
+	return MIN(MIN(due, o->start_due), confirm_due(o));
 }
 
 void owner_tick(struct engine_owner *o)
 {
 	uint64_t now = now_monotonic_ns();
 
+	if (o->start_due <= now)
+		begin(o);
 	if (!o->bypass)
 		return;
 	confirm_tick(o);

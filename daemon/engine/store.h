@@ -33,7 +33,10 @@ bool store_rebuilt(const struct store *s);
 /* Ownership: add and remove are one transaction each for all objects of the list. 0 or -errno. */
 int store_own(struct store *s, const struct object *const *list, size_t n);
 int store_disown(struct store *s, const struct object *const *list, size_t n);
-/* Puts all records into `into`. */
-int store_owned(struct store *s, struct state *into);
+/*
+ * Puts all records into `into`. An apply that was refused or cut short may have left two under one
+ * name; then it is the one that `found` has (NULL: any).
+ */
+int store_owned(struct store *s, const struct state *found, struct state *into);
 
 #endif

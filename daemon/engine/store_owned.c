@@ -57,7 +57,15 @@ static enum kind kind_named(const char *name)
 	return KIND_COUNT_;
 }
 
-int store_owned(struct store *s, struct state *into)
+/* Another one under its name is there, and this one is not. */
+static bool is_left(const struct state *found, const struct state *into, const struct object *record)
+{
+	const struct object *now = found ? state_find(found, record) : NULL;
+
+	return state_find(into, record) && !(now && owned_is(record, now));
+}
+
+int store_owned(struct store *s, const struct state *found, struct state *into)
 {
 	_cleanup_sql_ sqlite3_stmt *st = NULL;
 	int r = sql_prepare(s, "SELECT kind, name, detail FROM owned", &st), rc;
@@ -71,7 +79,7 @@ int store_owned(struct store *s, struct state *into)
 				(const char *)sqlite3_column_text(st, 1),
 				(const char *)sqlite3_column_text(st, 2), &o);
 		/* What can't be read is not ours any more: it stays where it is. */
-		if (r == -EINVAL)
+		if (r == -EINVAL || (r == 0 && is_left(found, into, o)))
 			continue;
 		if (r < 0)
 			return r;

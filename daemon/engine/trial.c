@@ -254,7 +254,7 @@ static enum apply_outcome change_kernel(struct engine_owner *o, struct trial *t,
 	t->changes = apply.done;
 	if (r == 0)
 		return APPLY_DONE;
-	if (r != -EIO && diags_errors(t->diags) == 0)
+	if (diags_errors(t->diags) == 0)
 		diags_add(t->diags, DIAG_ERROR, nowhere, NULL, "nothing was changed: %s",
 			  strerror(-r));
 	if (apply.sent == 0)

@@ -21,6 +21,8 @@ void kernel_close(struct kernel *k)
 /* As the codec does when it reads them. */
 void kernel_set_instance(struct kernel *k, uint32_t instance)
 {
+	_held_ uint32_t held = world_hold();
+
 	fake.instance = instance;
 	for (size_t i = 0; i < state_count(fake.world, KIND_FILTER); i++) {
 		struct filter *f = filter_copy(state_at(fake.world, KIND_FILTER, i));
@@ -33,10 +35,15 @@ void kernel_set_instance(struct kernel *k, uint32_t instance)
 
 int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *into)
 {
+	_held_ uint32_t held = world_hold();
 	bool missed = false;
 
 	if (fake.dump_error)
 		return fake.dump_error;
+	if (fake.dumps_fail) {
+		fake.dumps_fail--;
+		return -EAGAIN;
+	}
 	for (size_t i = 0; i < state_count(fake.world, kind); i++) {
 		const struct object *o = state_at(fake.world, kind, i);
 
@@ -53,6 +60,8 @@ int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *
 
 int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into)
 {
+	_held_ uint32_t held = world_hold();
+
 	for (size_t i = 0; i < state_count(fake.world, KIND_FILTER); i++) {
 		const struct filter *f = state_at(fake.world, KIND_FILTER, i);
 
@@ -64,6 +73,7 @@ int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *i
 
 int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 {
+	_held_ uint32_t held = world_hold();
 	const struct object *o;
 
 	if (key->kind == KIND_PORT)
@@ -281,6 +291,7 @@ static bool is_anothers(struct kernel_request *req)
 
 int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 {
+	_held_ uint32_t held = world_hold();
 	static const char signs[] = { '+', '~', '-' };
 
 	for (size_t i = 0; i < n; i++) {
@@ -332,6 +343,7 @@ size_t kernel_event_fds(const struct kernel *k, int fds[KERNEL_EVENT_FDS])
 int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *data,
 		       bool *ret_more)
 {
+	_held_ uint32_t held = world_hold();
 	struct queued q;
 
 	if (fake.lose_events) {
@@ -340,7 +352,9 @@ int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *
 		fake.lose_events = false;
 		while (world_next_event(&q))
 			object_unref(q.object);
+		world_release(&held);
 		fn(&lost, data);
+		held = world_hold();
 	}
 	for (size_t i = 0; i < most && world_next_event(&q); i++) {
 		struct kernel_event e = {
@@ -350,7 +364,9 @@ int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *
 			.own = q.own,
 		};
 
+		world_release(&held);
 		fn(&e, data);
+		held = world_hold();
 		object_unref(q.object);
 	}
 	if (ret_more)

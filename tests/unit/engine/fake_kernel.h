@@ -22,6 +22,7 @@ struct fake {
 	bool lose_events;	 /* a LOST instead of what happens, once */
 	int dump_error;		 /* each dump fails with it; 0: none does */
 	bool other_direction;	 /* of each clsact has filters */
+	size_t dumps_fail;	 /* so many to come are interrupted for good */
 	bool dump_misses_one;	 /* each filter dump leaves out its first entry */
 	char log[512][160];	 /* "+ label" */
 	size_t log_count;

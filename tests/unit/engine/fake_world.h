@@ -3,7 +3,30 @@
 #ifndef SWD_TESTS_UNIT_ENGINE_FAKE_WORLD_H
 #define SWD_TESTS_UNIT_ENGINE_FAKE_WORLD_H
 
+#include "config/base/fault.h"
 #include "fake_kernel.h"
+
+/* No allocation of the paper kernel's own shall fail, nor be counted. */
+static inline uint32_t world_hold(void)
+{
+#ifdef SWD_FAULTS
+	uint32_t armed = fault->armed;
+
+	fault->armed = 0;
+	return armed;
+#else
+	return 0;
+#endif
+}
+
+static inline void world_release(const uint32_t *armed)
+{
+#ifdef SWD_FAULTS
+	fault->armed = *armed;
+#endif
+}
+
+#define _held_ _cleanup_(world_release)
 
 struct queued {
 	enum kernel_event_type type;

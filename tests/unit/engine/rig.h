@@ -25,6 +25,7 @@ void rig_end(struct rig *r);
 
 void rig_write(struct rig *r, const char *yaml); /* NULL: no file */
 void rig_start(struct rig *r);
+void rig_make(struct rig *r); /* its first half: owner_start() is the caller's */
 void rig_stop(struct rig *r); /* the kernel and the folder stay */
 /* Works until there is nothing due within 300 ms. */
 void rig_settle(struct rig *r);

@@ -40,6 +40,35 @@ static void start_brings_all_about(void **state)
 	rig_end(&r);
 }
 
+/* A machine where dumps are interrupted again and again is not left without its rules. */
+static void start_looks_until_it_sees(void **state)
+{
+	char *whole, *now;
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	whole = fake_text();
+	rig_end(&r);
+	for (size_t n = 1; n <= 6; n++) {
+		rig_begin(&r, BYPASS_ABILITY_READBACK);
+		rig_write(&r, FILE_ONE);
+		fake.dumps_fail = n;
+		rig_start(&r);
+		assert_int_equal(fake.requests, 0);
+		assert_false(r.ready);
+		assert_non_null(rig_alert(&r, "dump"));
+		rig_settle(&r);
+		now = fake_text();
+		assert_same_kernel(whole, now);
+		free(now);
+		assert_true(r.ready && r.newest->settled);
+		assert_null(rig_alert(&r, "dump"));
+		assert_int_equal(r.newest->generation, 1);
+		rig_end(&r);
+	}
+	free(whole);
+}
+
 /* What an apply did comes back as events, and its links' as nobody's: that is no news. */
 static void own_events_leave_it_settled(void **state)
 {
@@ -361,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_brings_all_about),
+		cmocka_unit_test(start_looks_until_it_sees),
 		cmocka_unit_test(own_events_leave_it_settled),
 		cmocka_unit_test(unchanged_reload_sends_nothing),
 		cmocka_unit_test(restart_adopts),

@@ -144,7 +144,7 @@ static void ownership_lasts_a_boot(void **state)
 	assert_int_equal(store_own(s, list, 4), 0); /* twice is once */
 	store_close(s);
 	s = open_ok("boot 1");
-	assert_int_equal(store_owned(s, back), 0);
+	assert_int_equal(store_owned(s, NULL, back), 0);
 	assert_int_equal(state_count(back, KIND_ADDRESS), 2);
 	assert_non_null(state_find(back, list[3]));
 	assert_int_equal(((const struct qdisc *)state_find(back, q))->ingress_block, 4000000000);
@@ -154,14 +154,14 @@ static void ownership_lasts_a_boot(void **state)
 	state_free(back);
 	back = state_new();
 	s = open_ok("boot 1");
-	assert_int_equal(store_owned(s, back), 0);
+	assert_int_equal(store_owned(s, NULL, back), 0);
 	assert_int_equal(state_count(back, KIND_QDISC), 0);
 	assert_int_equal(state_count(back, KIND_VLAN), 1);
 	store_close(s);
 	state_free(back);
 	back = state_new();
 	s = open_ok("boot 2");
-	assert_int_equal(store_owned(s, back), 0);
+	assert_int_equal(store_owned(s, NULL, back), 0);
 	assert_int_equal(state_count(back, KIND_VLAN), 0);
 	store_close(s);
 	state_free(back);
@@ -311,7 +311,7 @@ static void version_1_becomes_2(void **state)
 	assert_memory_equal(g.text, "one\0two", 7);
 	assert_null(g.diff);
 	generation_clear(&g);
-	assert_int_equal(store_owned(s, owned), 0);
+	assert_int_equal(store_owned(s, NULL, owned), 0);
 	assert_non_null(state_vlan(owned, "lan1.5"));
 	state_free(owned);
 	assert_int_equal(try(s, "x", 1, &id), 0);

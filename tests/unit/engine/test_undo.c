@@ -152,6 +152,28 @@ static void each_lost_answer(void **state)
 	fail_each(FILE_ONE, FILE_TWO, UNKNOWN_DONE);
 }
 
+/* The records of what was never made do not hide what is ours from the next start. */
+static void start_after_each_refusal(void **state)
+{
+	size_t n = requests_of(FILE_ONE, FILE_TWO);
+
+	for (size_t k = 1; k <= n; k++) {
+		struct rig r;
+
+		start_with(&r, FILE_ONE);
+		rig_write(&r, FILE_TWO);
+		fake.fail_at = k;
+		job_free(rig_reload(&r));
+		fake.fail_at = 0;
+		rig_stop(&r);
+		rig_start(&r);
+		assert_int_equal(state_vlan(fake.world, "core.100")->id, 101);
+		assert_null(rig_alert(&r, "conflict"));
+		assert_true(r.newest->settled);
+		rig_end(&r);
+	}
+}
+
 static void message_names_line_rule_and_words(void **state)
 {
 	struct rig r;
@@ -198,6 +220,7 @@ static void failed_undo_is_told_and_mended(void **state)
 		undone += strstr(diags_at(job->diags, i)->text, "can't be undone: kernel: ") != NULL;
 	assert_true(undone > 0 && undone < diags_count(job->diags));
 	assert_null(strstr(r.newest->last_error, "undone"));
+	assert_null(strstr(diags_at(job->diags, 0)->text, "undone"));
 	after = fake_text();
 	assert_string_not_equal(before, after);
 	free(after);
@@ -221,6 +244,7 @@ int main(void)
 		cmocka_unit_test(each_refusal_back),
 		cmocka_unit_test(each_refusal_of_a_move),
 		cmocka_unit_test(each_lost_answer),
+		cmocka_unit_test(start_after_each_refusal),
 		cmocka_unit_test(message_names_line_rule_and_words),
 		cmocka_unit_test(failed_undo_is_told_and_mended),
 	};
