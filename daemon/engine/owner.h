@@ -82,7 +82,7 @@ struct engine_owner {
 	/* Monotonic times of what is to come; OWNER_NEVER: nothing. */
 	uint64_t repair_due, audit_due, publish_due, ready_due;
 	uint64_t start_due; /* of another first look */
-	uint64_t trim_due; /* memory goes back to the system */
+	uint64_t trim_due;  /* memory goes back to the system */
 	uint64_t published_ns;
 	uint64_t snapshot_number;
 	uint64_t repairs;
