@@ -63,6 +63,7 @@ class Client:
 
 class Swd:
     """The daemon over a folder of its own; wait=False returns before it answers."""
+    program = BUILD / "daemon/swd"
 
     def __init__(self, folder, text=None, wait=True):
         self.folder = Path(folder)
@@ -76,7 +77,7 @@ class Swd:
     def start(self, wait=True):
         out = open(self.log, "ab")
         self.process = subprocess.Popen(
-            [BUILD / "daemon/swd", "--config", self.file, "--socket", self.socket, "--state",
+            [self.program, "--config", self.file, "--socket", self.socket, "--state",
              self.folder / "state"], stderr=out, stdout=out)
         if wait:
             self.client = self.connect()

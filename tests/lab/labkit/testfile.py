@@ -11,6 +11,7 @@ It is read without running the file. Keys, all optional:
     all_only      the whole file only under --all
     host          pytest runs on the host, and the file uses tests/lab/lab by itself
     builds        kernels that a host test will boot, built before it starts
+    faults        it runs the build with -Dfaults=true
 """
 import ast
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ from . import variants
 from .paths import LabError
 
 _KEYS = {"variants": list, "all_variants": list, "builds": list, "mem": str,
-         "timeout": (int, float), "dsa": str, "all_only": bool, "host": bool}
+         "timeout": (int, float), "dsa": str, "all_only": bool, "host": bool,
+         "faults": bool}
 
 
 @dataclass
@@ -34,6 +36,7 @@ class TestFile:
     dsa: str = None
     all_only: bool = False
     host: bool = False
+    faults: bool = False
 
     def boots(self, everything: bool) -> list:
         """The variants to run under; [None] for the host. 6.1-smp is emulated and takes minutes."""
