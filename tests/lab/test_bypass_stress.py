@@ -103,6 +103,17 @@ def asker(_seed, end, done):
 WORKERS = (changer, changer, changer, binder, sender, asker)
 
 
+def bind_both():
+    """Binds block 10 where it is not bound. Returns what was said by ports that refused."""
+    said = []
+    for dev in ("sim0", "sim1"):
+        done = subprocess.run(["tc", "qdisc", "add", "dev", dev, "ingress_block", "10", "clsact"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode and "Exclusivity flag on" not in done.stderr:
+            said.append(f"{dev}: {done.stderr.strip()}")
+    return said
+
+
 @pytest.fixture(scope="module", autouse=True)
 def machine():
     run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
@@ -128,11 +139,15 @@ def test_everything_at_once():
     print(amounts)
     assert all(amount for _, amount in amounts)
 
-    # A block with rules in hardware and filters that cannot be there takes no further member.
-    # Besides, basic is counted by pref, however many filters the pref has.
+    # basic is counted by pref, however many filters the pref has.
     run("tc", "filter", "del", "block", "10", "pref", "9", check=False)
-    for dev in ("sim0", "sim1"):
-        run("tc", "qdisc", "add", "dev", dev, "ingress_block", "10", "clsact", check=False)
+    refused = bind_both()
+    if refused:
+        # The port is asked for what the block already holds, and hardware may say no to a filter that
+        # came while another port was there alone. An empty block is refused nothing.
+        print("what the storm left takes no further member:", refused)
+        tc("filter del block 10 chain 0", "filter del block 10 chain 1")
+        assert bind_both() == []
     # The binder may have emptied the block at last; what is compared must be more than nothing.
     rng = random.Random(seed)
     tc_taken(*(line for line in (change(rng) for _ in range(150)) if "basic" not in line))
