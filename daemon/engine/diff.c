@@ -447,12 +447,14 @@ int diff(const struct diff_input *in, struct plan *ret)
 		diff_ports,
 		diff_vlans,
 		mark_leftover_vlans,
+		/* First what goes: Linux makes a second address of a prefix a secondary of the
+		 * first, and takes it along with that. */
+		remove_leftover_addresses,
 		diff_addresses,
 		diff_qdiscs,
 		diff_filters_wanted,
 		diff_filters_leftover,
 		remove_leftover_qdiscs,
-		remove_leftover_addresses,
 		remove_leftover_vlans,
 	};
 	struct diff_walk w = { .in = in, .plan = ret };

@@ -239,6 +239,7 @@ def test_the_apply_is_mixed(stage):
     print(f"{len(stage.plan)} steps, {stage.requests} requests, {stage.writes} writes to the store; "
           f"{len(stage.kept)} rules kept")
     assert len(stage.plan) >= 30 and len(stage.kept) >= 6
+    assert stage.requests == len(stage.plan), "and it leaves nothing to repair"
     assert {op for op, _ in kinds} == {"add", "change", "remove"}, kinds
     assert len({kind for _, kind in kinds}) == 5, kinds
 

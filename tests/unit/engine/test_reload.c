@@ -69,6 +69,20 @@ static void start_looks_until_it_sees(void **state)
 	free(whole);
 }
 
+/* Beside the old one the new one would be its secondary, and go with it. */
+static void an_address_goes_before_its_successor(void **state)
+{
+	struct rig r;
+	size_t gone;
+
+	start_with(&r, "version: 1\nports: { lan1: { addresses: [192.0.2.1/24] } }\n");
+	rig_write(&r, "version: 1\nports: { lan1: { addresses: [192.0.2.9/24] } }\n");
+	assert_int_equal(rig_reload_ok(&r), 2);
+	gone = fake_log_find("- address 192.0.2.1/24", 0);
+	assert_true(gone < fake_log_find("+ address 192.0.2.9/24", 0));
+	rig_end(&r);
+}
+
 /* What an apply did comes back as events, and its links' as nobody's: that is no news. */
 static void own_events_leave_it_settled(void **state)
 {
@@ -391,6 +405,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_brings_all_about),
 		cmocka_unit_test(start_looks_until_it_sees),
+		cmocka_unit_test(an_address_goes_before_its_successor),
 		cmocka_unit_test(own_events_leave_it_settled),
 		cmocka_unit_test(unchanged_reload_sends_nothing),
 		cmocka_unit_test(restart_adopts),
