@@ -58,7 +58,8 @@ static enum kind kind_named(const char *name)
 }
 
 /* Another one under its name is there, and this one is not. */
-static bool is_left(const struct state *found, const struct state *into, const struct object *record)
+static bool is_left(const struct state *found, const struct state *into,
+		    const struct object *record)
 {
 	const struct object *now = found ? state_find(found, record) : NULL;
 

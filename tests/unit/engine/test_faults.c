@@ -137,7 +137,8 @@ static uint32_t try_apply(const struct fault *armed, uint32_t confirm_ms, bool d
 		if (job->outcome != APPLY_FAILED)
 			assert_holds(one);
 		rig_settle(&r);
-		/* All that swd answers for; what a port was before it can't know after a failed undo. */
+		/* All that swd answers for; what a port was before it can't know after a failed
+		 * undo. */
 		if (job->outcome == APPLY_REVERTED || job->outcome == APPLY_REFUSED)
 			assert_holds(one);
 	}
@@ -196,7 +197,8 @@ static uint32_t apply_with_disk(const struct fault *f, bool on_trial)
 
 static void each_store_write_of_an_apply(void **state)
 {
-	uint32_t n = each_write(apply_with_disk, false), on_trial = each_write(apply_with_disk, true);
+	uint32_t n = each_write(apply_with_disk, false),
+		 on_trial = each_write(apply_with_disk, true);
 
 	assert_true(n > 8 && on_trial > 8);
 	print_message("%u writes, and %u on trial\n", n, on_trial);

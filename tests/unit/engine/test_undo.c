@@ -217,7 +217,8 @@ static void failed_undo_is_told_and_mended(void **state)
 	assert_true(diags_errors(job->diags) >= 2);
 	/* What stays is named, in front of what it is about: the first error is still the first. */
 	for (size_t i = 0; i < diags_count(job->diags); i++)
-		undone += strstr(diags_at(job->diags, i)->text, "can't be undone: kernel: ") != NULL;
+		undone +=
+			strstr(diags_at(job->diags, i)->text, "can't be undone: kernel: ") != NULL;
 	assert_true(undone > 0 && undone < diags_count(job->diags));
 	assert_null(strstr(r.newest->last_error, "undone"));
 	assert_null(strstr(diags_at(job->diags, 0)->text, "undone"));
