@@ -276,6 +276,9 @@ static void conclude(struct engine_owner *o, struct trial *t, uint64_t id,
 	}
 	store_ended(o, t, id, outcome, deadline.generation ? &deadline : NULL);
 	if (outcome != APPLY_DONE) {
+		/* What it left is mended at once: nobody else keeps changing it. */
+		if (outcome == APPLY_FAILED)
+			backoff_forget(&o->backoff);
 		owner_changed(o);
 		return;
 	}

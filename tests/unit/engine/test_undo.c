@@ -238,6 +238,28 @@ static void failed_undo_is_told_and_mended(void **state)
 	rig_end(&r);
 }
 
+/* However often someone tries, what is left is mended at once: it is no drift. */
+static void failed_undo_is_no_drift(void **state)
+{
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	rig_write(&r, FILE_TWO);
+	for (int i = 0; i < 8; i++) {
+		struct job *job;
+
+		fake.fail_all_from = 8;
+		job = rig_reload(&r);
+		fake.fail_all_from = 0;
+		assert_int_equal(job->outcome, APPLY_FAILED);
+		job_free(job);
+		rig_settle(&r);
+		assert_true(r.newest->settled);
+		assert_null(rig_alert(&r, "drift"));
+	}
+	rig_end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +270,7 @@ int main(void)
 		cmocka_unit_test(start_after_each_refusal),
 		cmocka_unit_test(message_names_line_rule_and_words),
 		cmocka_unit_test(failed_undo_is_told_and_mended),
+		cmocka_unit_test(failed_undo_is_no_drift),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
