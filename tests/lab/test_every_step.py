@@ -14,7 +14,7 @@ from faults import (FAIL, FOREVER, KILL, LOST_ANSWER, LOST_REQUEST, REQUEST, STO
 from swdlab import Refusal
 from swsimlab import knob, load, run, unload
 
-LAB = {"variants": ["6.1-swd"], "mem": "512M", "timeout": 1200, "faults": True}
+LAB = {"variants": ["6.1-swd"], "mem": "512M", "timeout": 1200, "faults": True, "all_only": True}
 
 EVERY = int(os.environ.get("SWD_EVERY", "1"))       # 7: only each 7th step, for a quick look
 ERRORS = (95, 12, 16, 28, 22, 17, 2, 110)           # errnos to refuse with, in turn
