@@ -8,42 +8,9 @@
 
 #include "tests/unit/check.h"
 
+#include "config/base/fault.h"
 #include "config/yaml/dump.h"
 #include "config/yaml/load.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *ptr, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *ptr, size_t size);
-
-static bool counting;
-static size_t until; /* so many allocations are let through */
-static bool failed;
-
-static bool fails(void)
-{
-	if (!counting || failed || until-- > 0)
-		return false;
-	failed = true;
-	return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *ptr, size_t size)
-{
-	return fails() ? NULL : __real_realloc(ptr, size);
-}
 
 static const char good[] =
 	"version: 1\n"
@@ -64,9 +31,24 @@ static const char bad[] =
 
 static void start_failing(size_t after)
 {
-	until = after;
-	failed = false;
-	counting = true;
+	*fault = (struct fault){
+		.armed = 1,
+		.how = FAULT_FAIL,
+		.point = FAULT_MEMORY,
+		.first = (uint32_t)after + 1,
+		.last = (uint32_t)after + 1,
+		.error = ENOMEM,
+	};
+}
+
+static void stop_failing(void)
+{
+	fault->armed = 0;
+}
+
+static bool failed(void)
+{
+	return fault->counts[FAULT_MEMORY] >= fault->first;
 }
 
 /* A failure that changes nothing of the result (sorting no messages) may pass; a smaller config
@@ -83,8 +65,8 @@ static void test_load(void **state)
 
 		start_failing(n++);
 		r = config_load(good, strlen(good), d, &c);
-		counting = false;
-		assert_true(r == 0 || (failed && r == -ENOMEM));
+		stop_failing();
+		assert_true(r == 0 || (failed() && r == -ENOMEM));
 		assert_int_equal(diags_errors(d), 0);
 		assert_int_equal(r == 0, c != NULL);
 		if (c) {
@@ -98,7 +80,7 @@ static void test_load(void **state)
 		told += r == -ENOMEM;
 		config_unref(c);
 		diags_free(d);
-	} while (failed);
+	} while (failed());
 	print_message("%zu allocations failed in turn, %zu times it was told\n", n - 1, told);
 	assert_true(told > 20 && told + 1 >= n - 1);
 }
@@ -114,12 +96,12 @@ static void test_refuse(void **state)
 
 		start_failing(n);
 		r = config_load(bad, strlen(bad), d, &c);
-		counting = false;
-		assert_true(r == -EINVAL || (failed && r == -ENOMEM));
+		stop_failing();
+		assert_true(r == -EINVAL || (failed() && r == -ENOMEM));
 		assert_null(c);
 		diags_free(d);
 		n++;
-	} while (failed);
+	} while (failed());
 	assert_true(n > 5);
 }
 
@@ -137,11 +119,11 @@ static void test_dump(void **state)
 
 		start_failing(n);
 		r = config_dump(c, &text, &size);
-		counting = false;
-		assert_int_equal(r, failed ? -ENOMEM : 0);
+		stop_failing();
+		assert_int_equal(r, failed() ? -ENOMEM : 0);
 		assert_int_equal(r == 0, text != NULL);
 		n++;
-	} while (failed);
+	} while (failed());
 	assert_true(n > 1);
 	config_unref(c);
 	diags_free(d);
