@@ -79,7 +79,7 @@ static void print_not_on(const struct cJSON *p, const struct cJSON *b)
 		printf("  the kernel does not tell, and what swd did not see from its start may be "
 		       "marked for good\n");
 	print_culprits(b);
-	printf("  cost: %s filters walked for each packet that reaches the CPU%s\n",
+	printf("  cost: up to %s filters walked for each packet that reaches the CPU%s\n",
 	       json_digits(b, "cost"), off ? "" : ", if it is off");
 	print_mends(b);
 }

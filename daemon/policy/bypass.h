@@ -150,7 +150,9 @@ uint16_t bypass_free_beside(const struct state *found, const struct filter *f);
  */
 bool bypass_worth_healing(enum bypass_state state, const struct block *block);
 
-/* "51 filters walked for each packet that reaches the CPU"; "" for a block that is bypassed. */
+/*
+ * "up to 51 filters walked for each packet that reaches the CPU"; "" for a block that is bypassed.
+ */
 #define BYPASS_COST 96
 void bypass_cost(const struct bypass_report *r, char to[BYPASS_COST]);
 

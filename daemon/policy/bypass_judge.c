@@ -309,7 +309,8 @@ void bypass_cost(const struct bypass_report *r, char to[BYPASS_COST])
 	to[0] = '\0';
 	if (r->state == BYPASS_ON || !r->walked)
 		return;
-	snprintf(to, BYPASS_COST, "%u filter%s walked for each packet that reaches the CPU%s",
-		 r->walked, r->walked == 1 ? "" : "s",
+	/* Those that share a pref and a mask are asked at once. */
+	snprintf(to, BYPASS_COST, "%s%u filter%s walked for each packet that reaches the CPU%s",
+		 r->walked == 1 ? "" : "up to ", r->walked, r->walked == 1 ? "" : "s",
 		 r->state == BYPASS_UNKNOWN ? ", if it is off" : "");
 }
