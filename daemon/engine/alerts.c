@@ -27,12 +27,15 @@ void alerts_clear(struct alerts *a)
 	*a = (struct alerts){ 0 };
 }
 
+/* Its place, or a->count. What is too long for an alert is known by what it keeps of it. */
 static size_t find(const struct alerts *a, const char *id, const char *about)
 {
+	char cut[sizeof(a->list->about)];
 	size_t i;
 
+	snprintf(cut, sizeof(cut), "%s", about);
 	for (i = 0; i < a->count; i++)
-		if (streq(a->list[i].id, id) && streq(a->list[i].about, about))
+		if (streq(a->list[i].id, id) && streq(a->list[i].about, cut))
 			break;
 	return i;
 }
@@ -49,22 +52,18 @@ static void drop(struct alerts *a, size_t i)
 
 void alert_set(struct alerts *a, const char *id, const char *about, const char *fmt, ...)
 {
-	char cut[sizeof(a->list->about)];
+	size_t i = find(a, id, about);
+	bool raised = i == a->count;
 	struct alert *at;
 	va_list ap;
-	size_t i;
-	bool raised;
 
-	snprintf(cut, sizeof(cut), "%s", about);
-	i = find(a, id, cut);
-	raised = i == a->count;
 	if (raised && a->count == ALERTS_MAX)
 		return;
 	at = &a->list[i];
 	if (raised) {
 		*at = (struct alert){ .since_ns = now_realtime_ns() };
 		snprintf(at->id, sizeof(at->id), "%s", id);
-		snprintf(at->about, sizeof(at->about), "%s", cut);
+		snprintf(at->about, sizeof(at->about), "%s", about);
 		a->count++;
 	}
 	a->marks[i] = (struct alert_mark){ .seen = true, .set_ns = now_monotonic_ns() };
@@ -77,11 +76,8 @@ void alert_set(struct alerts *a, const char *id, const char *about, const char *
 
 void alert_end(struct alerts *a, const char *id, const char *about)
 {
-	char cut[sizeof(a->list->about)];
-	size_t i;
+	size_t i = find(a, id, about);
 
-	snprintf(cut, sizeof(cut), "%s", about);
-	i = find(a, id, cut);
 	if (i < a->count)
 		drop(a, i);
 }
@@ -95,11 +91,8 @@ void alerts_expire(struct alerts *a, const char *id, uint64_t before_ns)
 
 void alert_keep(struct alerts *a, const char *id, const char *about)
 {
-	char cut[sizeof(a->list->about)];
-	size_t i;
+	size_t i = find(a, id, about);
 
-	snprintf(cut, sizeof(cut), "%s", about);
-	i = find(a, id, cut);
 	if (i < a->count)
 		a->marks[i].seen = true;
 }
