@@ -237,27 +237,34 @@ def test_marked_pref_is_healed(swd):
     assert slow < rate / 2 and again > rate * 0.8
 
 
-@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
-def test_healing_loses_no_frame(swd):
-    """Every pref is marked and rebuilt while frames go through one of them."""
-    stream = udp_frame("02:00:00:00:02:03", SRC, "10.0.0.1", "10.9.0.1", sport=2003)
-    wire, sink = Wire("lan1w"), Wire("lan2w")
-    sent = got = 0
-    marks = [key for key, f in in_kernel().items() if f["kind"] == "flower" and key[2] == "ip"]
+def heal_under(swd, marks, wire, sink, stream, seconds):
+    """Marks these prefs with a software filter each, takes those away again, and sends a frame after the
+    other until the bypass is back, or it is too long. Returns how many were sent, and how many arrived."""
     tc(*[f"filter add block {BLOCK} protocol ip pref {key[1]} handle 77 flower dst_ip 203.0.113.9 action drop"
          for key in marks])
     swd.until(lambda: swd.bypass("edge")["state"] == "off", "bypass off")
+    sent = got = 0
     deleting = subprocess.Popen(["tc", "-batch", "-"], stdin=subprocess.PIPE, text=True)
     deleting.stdin.write("".join(f"filter del block {BLOCK} protocol ip pref {key[1]} handle 77 flower\n"
                                  for key in marks))
     deleting.stdin.close()
-    end = time.monotonic() + 10
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         wire.send(stream)
         sent += 1
         got += sink.receive(1.0) == stream
         if deleting.poll() is not None and sent % 50 == 0 and swd.bypass("edge")["state"] == "on":
             break
+    return sent, got
+
+
+@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+def test_healing_loses_no_frame(swd):
+    """Every pref is marked and rebuilt while frames go through one of them."""
+    stream = udp_frame("02:00:00:00:02:03", SRC, "10.0.0.1", "10.9.0.1", sport=2003)
+    wire, sink = Wire("lan1w"), Wire("lan2w")
+    marks = [key for key, f in in_kernel().items() if f["kind"] == "flower" and key[2] == "ip"]
+    sent, got = heal_under(swd, marks, wire, sink, stream, 10)
     assert sent >= 50 and got == sent, f"{got} of {sent}"
     assert not set(marks) & set(in_kernel())
 
@@ -273,21 +280,7 @@ def test_healing_keeps_the_prefs_that_rules_say(swd):
     before = in_kernel()
     marks = [key for key, f in before.items() if f["kind"] == "flower" and key[2] == "ip"]
     assert {key[1] for key in before} == {10 + 3 * (i // 2) + i % 2 for i in range(50)}
-    tc(*[f"filter add block {BLOCK} protocol ip pref {key[1]} handle 77 flower dst_ip 203.0.113.9 action drop"
-         for key in marks])
-    swd.until(lambda: swd.bypass("edge")["state"] == "off", "bypass off")
-    sent = got = 0
-    deleting = subprocess.Popen(["tc", "-batch", "-"], stdin=subprocess.PIPE, text=True)
-    deleting.stdin.write("".join(f"filter del block {BLOCK} protocol ip pref {key[1]} handle 77 flower\n"
-                                 for key in marks))
-    deleting.stdin.close()
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        wire.send(stream)
-        sent += 1
-        got += sink.receive(1.0) == stream
-        if deleting.poll() is not None and sent % 50 == 0 and swd.bypass("edge")["state"] == "on":
-            break
+    sent, got = heal_under(swd, marks, wire, sink, stream, 20)
     assert swd.bypass("edge")["state"] == "on", swd.cli("bypass")[1]
     assert sent >= 50 and got == sent, f"{got} of {sent}"
     swd.settle()
