@@ -62,7 +62,7 @@ static void who_when_why_what_and_how_it_ended(void **state)
 	job->text_size = strlen(FILE_TWO);
 	job->uid = 1234;
 	strcpy(job->who, "sw-cli pid 77");
-	strcpy(job->name, "/root/new.yaml");
+	strcpy(job->name, "/etc/swd/new.yaml");
 	strcpy(job->why, "ticket 42: \xc3\xa4 \"quoted\" reason");
 	owner_job(r.o, job);
 	job_free(job);
@@ -81,7 +81,7 @@ static void who_when_why_what_and_how_it_ended(void **state)
 	assert_string_equal(g->who, "sw-cli pid 77");
 	assert_int_equal(g->uid, 1234);
 	assert_string_equal(g->why, "ticket 42: \xc3\xa4 \"quoted\" reason");
-	assert_string_equal(g->name, "/root/new.yaml");
+	assert_string_equal(g->name, "/etc/swd/new.yaml");
 	assert_string_equal(g->outcome, "done");
 	assert_string_equal(g->error, "");
 	assert_true(g->changes > 10);
