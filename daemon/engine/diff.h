@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * diff: a pure merge walk of wanted and found that ends in a plan. Links, addresses and qdiscs are
- * in diff.c, filters in diff_filters.c.
+ * diff: a pure merge walk of wanted and found that ends in a plan. Links and addresses are in
+ * diff.c, qdiscs in diff_qdiscs.c, filters in diff_filters.c.
  *
  * Order of steps: ports (a conduit before its user ports), VLANs, addresses, qdiscs, filters; then
  * removals in reverse. Filters of a chain that is jumped to come before the jump, and go after it;
@@ -34,19 +34,25 @@ int diff(const struct diff_input *in, struct plan *ret);
  * or -ENOMEM. */
 int diff_found_port(const struct state *found, const char *name, struct port **ret);
 
-/* What diff.c knows after links and qdiscs, for diff_filters.c. */
+struct diff_names {
+	char (*list)[IFNAMSIZ];
+	size_t count, space;
+};
+
+int diff_name_add(struct diff_names *n, const char *name); /* 0 or -ENOMEM */
+bool diff_name_in(const struct diff_names *n, const char *name);
+
+/* What the walks tell each other. */
 struct diff_walk {
 	const struct diff_input *in;
 	struct plan *plan;
-	/* Names of devices that this plan makes anew, or removes. */
-	char (*fresh)[IFNAMSIZ];
-	size_t fresh_count, fresh_space;
-	char (*gone)[IFNAMSIZ];
-	size_t gone_count, gone_space;
-	/* Devices whose qdisc is taken away and made anew. */
-	char (*rebound)[IFNAMSIZ];
-	size_t rebound_count, rebound_space;
+	struct diff_names fresh, gone; /* devices that this plan makes anew, or removes */
+	struct diff_names rebound;     /* those whose qdisc is taken away and made anew */
 };
+
+size_t diff_wanted_count(const struct diff_walk *w, enum kind kind);
+/* True if a found object is ours and not wanted any more. */
+bool diff_is_leftover(const struct diff_walk *w, const struct object *found);
 
 /* True if the device will be there when filters are put in. */
 bool diff_dev_there(const struct diff_walk *w, const char *dev);
@@ -57,6 +63,9 @@ bool diff_block_bound(const struct diff_walk *w, uint32_t block);
  * meanwhile. */
 bool diff_block_survives(const struct diff_walk *w, uint32_t block);
 
+/* Steps for the wanted qdiscs; then for those no longer wanted. */
+int diff_qdiscs_wanted(struct diff_walk *w);
+int diff_qdiscs_leftover(struct diff_walk *w);
 /* Steps for the filters of all wanted blocks; then of those no longer wanted. */
 int diff_filters_wanted(struct diff_walk *w);
 int diff_filters_leftover(struct diff_walk *w);

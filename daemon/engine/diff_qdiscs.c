@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The steps for qdiscs, which bind blocks: see diff.h.
+ */
+#include "daemon/engine/diff.h"
+
+#include "daemon/engine/owned.h"
+
+static bool is_fresh(const struct diff_walk *w, const char *dev)
+{
+	return diff_name_in(&w->fresh, dev);
+}
+
+static bool binds(const struct qdisc *q, uint32_t block)
+{
+	return block && (q->ingress_block == block || q->egress_block == block);
+}
+
+bool diff_block_bound(const struct diff_walk *w, uint32_t block)
+{
+	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
+
+		if (binds(q, block) && diff_dev_there(w, q->dev)) {
+			const struct qdisc *found = state_find(w->in->found, q);
+
+			/* A foreign one that stays in its place binds nothing of ours. */
+			if (!found || is_fresh(w, q->dev) || binds(found, block) || q->takeover ||
+			    owned_has(w->in->owned, &found->obj))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool diff_block_survives(const struct diff_walk *w, uint32_t block)
+{
+	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
+
+		if (binds(q, block) && !is_fresh(w, q->dev) && !diff_name_in(&w->rebound, q->dev))
+			return true;
+	}
+	return false;
+}
+
+/* True if the file has a place for the block: its filters are judged there. */
+static bool block_wanted(const struct diff_walk *w, uint32_t block)
+{
+	return w->in->wanted && state_block(w->in->wanted, block);
+}
+
+/* True if another binding of the block was replaced before. */
+static bool is_drained(const struct diff_walk *w, uint32_t block)
+{
+	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
+
+		if (binds(q, block) && diff_name_in(&w->rebound, q->dev))
+			return true;
+	}
+	return false;
+}
+
+/* The filters of a block whose last binding is replaced must go in time, so that they can be put
+ * back: with the first of its bindings, and once, or the undo would put them back twice. */
+static int drain_block(struct diff_walk *w, uint32_t block)
+{
+	if (!block || block_wanted(w, block) || is_drained(w, block))
+		return 0;
+	return diff_filters_remove(w, block);
+}
+
+static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted, const struct qdisc *found,
+			 enum step_reason reason)
+{
+	int r = drain_block(w, found->ingress_block);
+
+	if (r == 0 && found->egress_block != found->ingress_block)
+		r = drain_block(w, found->egress_block);
+	if (r == 0)
+		r = plan_add(w->plan, KERNEL_REMOVE, reason, NULL, &found->obj);
+	if (r == 0)
+		r = plan_add(w->plan, KERNEL_ADD, reason, &wanted->obj, NULL);
+	if (r == 0)
+		r = diff_name_add(&w->rebound, wanted->dev);
+	return r;
+}
+
+static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
+{
+	const struct qdisc *found = state_find(w->in->found, wanted);
+
+	if (!diff_dev_there(w, wanted->dev))
+		return plan_wait(w->plan, wanted->dev, &wanted->obj);
+	if (!found || is_fresh(w, wanted->dev))
+		return plan_add(w->plan, KERNEL_ADD, STEP_MISSING, &wanted->obj, NULL);
+	if (kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj))
+		return 0;
+	if (owned_has(w->in->owned, &found->obj))
+		return replace_qdisc(w, wanted, found, STEP_DIFFERENT);
+	if (wanted->takeover)
+		return replace_qdisc(w, wanted, found, STEP_TAKEOVER);
+	return plan_conflict(w->plan, &wanted->obj, true,
+			     "%s has a %s qdisc that is not swd's; takeover: true would replace it",
+			     wanted->dev, found->type);
+}
+
+int diff_qdiscs_wanted(struct diff_walk *w)
+{
+	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
+		int r = diff_qdisc(w, state_at(w->in->wanted, KIND_QDISC, i));
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The first foreign filter of a block that would go with its last binding, or NULL. */
+static const struct filter *foreign_kept_by(const struct diff_walk *w, const struct qdisc *q,
+					    uint32_t block)
+{
+	size_t i, end;
+
+	if (!block)
+		return NULL;
+	for (i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
+		const struct qdisc *other = state_at(w->in->found, KIND_QDISC, i);
+
+		if (other != q && binds(other, block) && !diff_is_leftover(w, &other->obj))
+			return NULL;
+	}
+	state_block_filters(w->in->found, block, &i, &end);
+	for (; i < end; i++) {
+		const struct filter *f = state_at(w->in->found, KIND_FILTER, i);
+
+		if (f->owner == OWNER_FOREIGN)
+			return f;
+	}
+	return NULL;
+}
+
+int diff_qdiscs_leftover(struct diff_walk *w)
+{
+	for (size_t i = state_count(w->in->found, KIND_QDISC); i-- > 0;) {
+		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
+		const struct filter *foreign;
+		char label[OBJECT_LABEL];
+		int r;
+
+		if (!diff_is_leftover(w, &q->obj) || diff_name_in(&w->gone, q->dev) ||
+		    is_fresh(w, q->dev))
+			continue;
+		foreign = foreign_kept_by(w, q, q->ingress_block);
+		if (!foreign)
+			foreign = foreign_kept_by(w, q, q->egress_block);
+		if (foreign) {
+			object_label(&foreign->obj, label);
+			r = plan_conflict(w->plan, &q->obj, false,
+					  "stays, since it holds a foreign filter: %s", label);
+		} else {
+			r = plan_add(w->plan, KERNEL_REMOVE, STEP_LEFTOVER, NULL, &q->obj);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
