@@ -7,6 +7,7 @@
 
 #include "config/base/jsonw.h"
 #include "config/model/action.h"
+#include "config/model/form.h"
 #include "config/model/match.h"
 
 static const struct {
@@ -185,6 +186,32 @@ static void test_overlap_and_masks(void **state)
 	assert_false(match_same_mask(match_view(&x), match_view(&y)));
 }
 
+static void test_a_form_holds_masks_and_what_is_not_free(void **state)
+{
+	static const uint8_t net[4] = { 255, 255, 255, 0 }, wide[4] = { 255, 255, 0, 0 };
+	static const uint8_t here[4] = { 10, 1, 2, 0 }, there[4] = { 10, 3, 4, 0 };
+	struct match a = { 0 }, b = { 0 };
+	struct form form;
+
+	match_set(&a, FIELD_IPV4_DST, here, net);
+	match_set_u8(&a, FIELD_IP_PROTO, 6);
+	form_make(match_view(&a), 1u << FIELD_IPV4_DST, &form);
+	assert_true(form_fits(&form, match_view(&a)));
+
+	match_set(&b, FIELD_IPV4_DST, there, net);
+	assert_false(form_fits(&form, match_view(&b))); /* a field less */
+	match_set_u8(&b, FIELD_IP_PROTO, 6);
+	assert_true(form_fits(&form, match_view(&b)));
+	match_set_u8(&b, FIELD_IP_PROTO, 17);
+	assert_false(form_fits(&form, match_view(&b)));
+	match_set_u8(&b, FIELD_IP_PROTO, 6);
+	match_set(&b, FIELD_IPV4_DST, there, wide);
+	assert_false(form_fits(&form, match_view(&b)));
+	match_clear(&b, FIELD_IPV4_DST);
+	match_set(&b, FIELD_IPV4_SRC, there, net);
+	assert_false(form_fits(&form, match_view(&b)));
+}
+
 static void test_malformed_bytes_are_seen(void **state)
 {
 	static const uint8_t unsorted[] = { FIELD_TTL, 1, 255, FIELD_TOS, 1, 255 };
@@ -274,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_one_name_one_row),
 		cmocka_unit_test(test_order_of_setting_does_not_show),
 		cmocka_unit_test(test_overlap_and_masks),
+		cmocka_unit_test(test_a_form_holds_masks_and_what_is_not_free),
 		cmocka_unit_test(test_malformed_bytes_are_seen),
 		cmocka_unit_test(test_all_fields_fit),
 		cmocka_unit_test(test_actions_print_and_json),
