@@ -121,5 +121,7 @@ static int mirred_parse(const struct nlattr *options, const struct codec_names *
 	return 0;
 }
 
-const struct action_codec action_gact = { "gact", TCA_GACT_TM, gact_put, gact_parse };
-const struct action_codec action_mirred = { "mirred", TCA_MIRRED_TM, mirred_put, mirred_parse };
+const struct action_codec action_gact = { "gact", TCA_GACT_TM, TCA_GACT_PARMS, gact_put,
+					  gact_parse };
+const struct action_codec action_mirred = { "mirred", TCA_MIRRED_TM, TCA_MIRRED_PARMS, mirred_put,
+					    mirred_parse };

@@ -237,4 +237,5 @@ static int pedit_parse(const struct nlattr *options, const struct codec_names *n
 	return -ENOMSG;
 }
 
-const struct action_codec action_pedit = { "pedit", TCA_PEDIT_TM, pedit_put, pedit_parse };
+const struct action_codec action_pedit = { "pedit", TCA_PEDIT_TM, TCA_PEDIT_PARMS_EX, pedit_put,
+					   pedit_parse };

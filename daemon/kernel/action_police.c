@@ -141,4 +141,5 @@ static int police_parse(const struct nlattr *options, const struct codec_names *
 	return 0;
 }
 
-const struct action_codec action_police = { "police", TCA_POLICE_TM, police_put, police_parse };
+const struct action_codec action_police = { "police", TCA_POLICE_TM, TCA_POLICE_TBF, police_put,
+					    police_parse };

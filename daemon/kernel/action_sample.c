@@ -83,5 +83,7 @@ static int csum_parse(const struct nlattr *options, const struct codec_names *na
 	return 0;
 }
 
-const struct action_codec action_sample = { "sample", TCA_SAMPLE_TM, sample_put, sample_parse };
-const struct action_codec action_csum = { "csum", TCA_CSUM_TM, csum_put, csum_parse };
+const struct action_codec action_sample = { "sample", TCA_SAMPLE_TM, TCA_SAMPLE_PARMS, sample_put,
+					    sample_parse };
+const struct action_codec action_csum = { "csum", TCA_CSUM_TM, TCA_CSUM_PARMS, csum_put,
+					  csum_parse };

@@ -77,4 +77,5 @@ static int vlan_parse(const struct nlattr *options, const struct codec_names *na
 	return 0;
 }
 
-const struct action_codec action_vlan = { "vlan", TCA_VLAN_TM, vlan_put, vlan_parse };
+const struct action_codec action_vlan = { "vlan", TCA_VLAN_TM, TCA_VLAN_PARMS, vlan_put,
+					  vlan_parse };

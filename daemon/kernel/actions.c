@@ -12,7 +12,7 @@ static const struct action_codec *const codecs[] = {
 	&action_csum, &action_police, &action_sample,
 };
 
-static const struct action_codec *codec_of_action(enum action_kind kind)
+const struct action_codec *action_codec_of(enum action_kind kind)
 {
 	switch (kind) {
 	case ACTION_PASS:
@@ -65,7 +65,7 @@ int action_head(const struct nlattr *parms, size_t size, struct action_head *ret
 static int put_one(struct nl_msg *m, int place, const struct action *a, const uint8_t *cookie,
 		   const struct codec_names *names)
 {
-	const struct action_codec *codec = codec_of_action((enum action_kind)a->kind);
+	const struct action_codec *codec = action_codec_of((enum action_kind)a->kind);
 	struct nlattr *nest, *options;
 	int r;
 

@@ -42,6 +42,7 @@ int actions_parse(const struct nlattr *nest, const struct codec_names *names,
 struct action_codec {
 	const char *name; /* TCA_ACT_KIND */
 	int tm_attr;	  /* its struct tcf_t: when it was last used */
+	int parms_attr;	  /* its parameters, which struct action_head begins */
 	/* Fills the open TCA_ACT_OPTIONS nest. As codec.put. */
 	int (*put)(struct nl_msg *m, const struct action *a, const struct codec_names *names);
 	/*
@@ -52,6 +53,7 @@ struct action_codec {
 		     struct action *ret);
 };
 
+const struct action_codec *action_codec_of(enum action_kind kind); /* NULL: none */
 extern const struct action_codec action_gact, action_mirred, action_vlan, action_pedit, action_csum,
 	action_police, action_sample;
 

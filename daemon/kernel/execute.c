@@ -27,13 +27,21 @@ static const struct object *subject(const struct kernel_request *r)
 static void echo(struct rtnl_call *call, const struct nlmsghdr *h, void *data)
 {
 	struct kernel_request *r = call->data;
+	const struct filter *wanted = (const struct filter *)r->wanted;
 	_cleanup_object_ struct object *o = NULL;
+	struct kernel *k = data;
 
-	if (r->echo || r->op == KERNEL_REMOVE || kernel_parse(data, h, &o) < 0 || !o)
+	if (r->echo || r->op == KERNEL_REMOVE)
+		return;
+	if (wanted->obj.kind == KIND_FILTER && mould_read(k->moulds, wanted, h, &r->echo))
+		return;
+	if (kernel_parse(k, h, &o) < 0 || !o)
 		return;
 	/* Of a new matchall Linux tells the pref alone: see events.c. */
 	if (o->kind == KIND_FILTER && ((struct filter *)o)->handle == 0)
 		return;
+	if (o->kind == KIND_FILTER && wanted->obj.kind == KIND_FILTER)
+		mould_was_read(k->moulds, wanted, h, (struct filter *)o);
 	r->echo = take(o);
 }
 
@@ -87,6 +95,12 @@ static void settle_call(struct kernel *k, struct rtnl_call *call)
 	}
 }
 
+static void doubt_devices(struct kernel *k)
+{
+	devices_doubt(k->devices);
+	moulds_doubt_devices(k->moulds);
+}
+
 static int batch_send(struct batch *b)
 {
 	int r = rtnl_exchange(b->k->request, b->calls, b->n, echo, b->k);
@@ -94,7 +108,7 @@ static int batch_send(struct batch *b)
 	for (size_t i = 0; i < b->n; i++)
 		settle_call(b->k, &b->calls[i]);
 	/* A device may be there now that was not, or have another number. */
-	devices_doubt(b->k->devices);
+	doubt_devices(b->k);
 	b->n = 0;
 	b->bytes = 0;
 	return r;
@@ -105,14 +119,23 @@ static int batch_send(struct batch *b)
 struct put_of {
 	const struct codec *codec;
 	const struct kernel_request *r;
-	const struct codec_names *names;
+	struct kernel *k;
 };
 
 static int put_request(struct nl_msg *m, void *data)
 {
 	const struct put_of *p = data;
+	const struct kernel_request *r = p->r;
+	const struct filter *wanted = (const struct filter *)r->wanted;
+	bool moulded = r->op != KERNEL_REMOVE && wanted->obj.kind == KIND_FILTER;
+	int e;
 
-	return p->codec->put(m, p->r->op, p->r->wanted, p->r->found, p->names);
+	if (moulded && mould_write(p->k->moulds, r->op, wanted, m))
+		return 0;
+	e = p->codec->put(m, r->op, r->wanted, r->found, &p->k->names);
+	if (moulded && e == 0)
+		mould_wrote(p->k->moulds, r->op, wanted, nlmsg_hdr(m));
+	return e;
 }
 
 static bool wants_offload(const struct kernel_request *r)
@@ -150,7 +173,7 @@ static bool complete(const struct kernel_request *r)
 
 static int batch_put(struct batch *b, struct kernel_request *r)
 {
-	struct put_of put = { NULL, r, &b->k->names };
+	struct put_of put = { NULL, r, b->k };
 	struct nl_msg *m = NULL;
 	size_t size;
 	int failed = 0, e;
@@ -224,7 +247,7 @@ int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 	size_t looked = 0;
 	int r = 0;
 
-	devices_doubt(k->devices);
+	doubt_devices(k);
 	for (size_t i = 0; i < n; i++) {
 		kernel_request_clear(&list[i]);
 		list[i].outcome = KERNEL_NOT_SENT;

@@ -20,26 +20,6 @@ static const struct nla_policy flower_policy[TCA_FLOWER_MAX + 1] = {
 	[TCA_FLOWER_KEY_ETH_TYPE] = { .type = NLA_U16 },
 };
 
-/* Between a frame's order and the host's; one function for both ways. */
-static void turn(const struct field_row *row, uint8_t *bytes)
-{
-	if (!row->host_order)
-		return;
-	if (row->size == 2) {
-		uint16_t v;
-
-		memcpy(&v, bytes, sizeof(v));
-		v = htons(v);
-		memcpy(bytes, &v, sizeof(v));
-	} else if (row->size == 4) {
-		uint32_t v;
-
-		memcpy(&v, bytes, sizeof(v));
-		v = htonl(v);
-		memcpy(bytes, &v, sizeof(v));
-	}
-}
-
 /* ---- writing ---- */
 
 static int put_bytes(struct nl_msg *m, uint16_t attr, const struct field_row *row,
@@ -48,7 +28,7 @@ static int put_bytes(struct nl_msg *m, uint16_t attr, const struct field_row *ro
 	uint8_t turned[FIELD_BYTES];
 
 	memcpy(turned, bytes, row->size);
-	turn(row, turned);
+	flower_turn(row, turned);
 	return codec_fit(attr_put(m, attr, row->size, turned));
 }
 
@@ -115,7 +95,7 @@ static int get_bytes(struct reading *rd, uint16_t attr, const struct field_row *
 	if (attr_len(rd->tb[attr]) < row->size)
 		return -EBADMSG;
 	memcpy(ret, attr_data(rd->tb[attr]), row->size);
-	turn(row, ret);
+	flower_turn(row, ret);
 	rd->seen[attr] = true;
 	return 0;
 }
@@ -144,12 +124,6 @@ static int read_field(struct reading *rd, enum field f, uint16_t attr, uint16_t 
 	return 0;
 }
 
-/* What a field's attribute is depends on these, and they come first. */
-static bool decides(enum field f)
-{
-	return f == FIELD_VLAN_ETHTYPE || f == FIELD_CVLAN_ETHTYPE || f == FIELD_IP_PROTO;
-}
-
 static int read_fields(struct reading *rd, uint16_t protocol, struct match *ret)
 {
 	struct flower_context c = flower_context(protocol, match_view(ret));
@@ -167,7 +141,7 @@ static int read_fields(struct reading *rd, uint16_t protocol, struct match *ret)
 		r = read_field(rd, f, attr, mask, ret);
 		if (r < 0)
 			return r;
-		if (decides(f))
+		if (FLOWER_DECIDING & 1u << f) /* they come first */
 			c = flower_context(protocol, match_view(ret));
 	}
 	return 0;

@@ -2,6 +2,7 @@
 /* The attributes of flower's keys, as far as they depend on what else the filter says. */
 #include "daemon/kernel/flower_keys.h"
 
+#include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
 #include <netinet/in.h>
@@ -102,4 +103,23 @@ bool flower_key(const struct flower_context *c, enum field f, uint16_t *ret_attr
 		return true;
 	return row->protos == &carries_icmp ? icmp_key(c, f == FIELD_ICMP_TYPE, ret_attr, ret_mask)
 					    : port_key(c, f == FIELD_SPORT, ret_attr, ret_mask);
+}
+
+void flower_turn(const struct field_row *row, uint8_t *bytes)
+{
+	if (!row->host_order)
+		return;
+	if (row->size == 2) {
+		uint16_t v;
+
+		memcpy(&v, bytes, sizeof(v));
+		v = htons(v);
+		memcpy(bytes, &v, sizeof(v));
+	} else if (row->size == 4) {
+		uint32_t v;
+
+		memcpy(&v, bytes, sizeof(v));
+		v = htonl(v);
+		memcpy(bytes, &v, sizeof(v));
+	}
 }

@@ -19,11 +19,18 @@ struct flower_context {
 	bool has_ip_proto;
 };
 
+/* What a field's attribute is depends on these: a bit for each. */
+#define FLOWER_DECIDING \
+	(1u << FIELD_VLAN_ETHTYPE | 1u << FIELD_CVLAN_ETHTYPE | 1u << FIELD_IP_PROTO)
+
 struct flower_context flower_context(uint16_t protocol, struct match_view match);
 
 /* The attributes of a field; mask 0: it has none. False: the kernel would not look at the field
  * here. */
 bool flower_key(const struct flower_context *c, enum field f, uint16_t *ret_attr,
 		uint16_t *ret_mask);
+
+/* Between a frame's order and the attribute's; one function for both ways. */
+void flower_turn(const struct field_row *row, uint8_t *bytes);
 
 #endif

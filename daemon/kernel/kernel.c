@@ -71,8 +71,9 @@ int kernel_open(struct kernel **ret)
 		return -ENOMEM;
 	k->names = (struct codec_names){ name_to_index, index_to_name, k, 0 };
 	k->devices = devices_new();
+	k->moulds = moulds_new();
 	links = state_new();
-	if (!k->devices || !links)
+	if (!k->devices || !k->moulds || !links)
 		return -ENOMEM;
 	r = facts_new(&k->facts);
 	/* Events first: what changes while we read the table is told. */
@@ -103,6 +104,7 @@ void kernel_close(struct kernel *k)
 	rtnl_close(k->events);
 	facts_free(k->facts);
 	devices_free(k->devices);
+	moulds_free(k->moulds);
 	while (k->pooled)
 		nlmsg_free(k->pool[--k->pooled]);
 	free(k);
@@ -111,6 +113,7 @@ void kernel_close(struct kernel *k)
 void kernel_set_instance(struct kernel *k, uint32_t instance)
 {
 	k->names.instance = instance;
+	moulds_clear(k->moulds);
 }
 
 void kernel_counts(const struct kernel *k, struct kernel_counts *ret)

@@ -11,6 +11,7 @@
 #include "daemon/kernel/facts.h"
 #include "daemon/kernel/genl.h"
 #include "daemon/kernel/kernel.h"
+#include "daemon/kernel/mould.h"
 #include "daemon/kernel/rtnl.h"
 
 struct kernel {
@@ -21,6 +22,7 @@ struct kernel {
 	struct bypass_genl *bypass; /* NULL: not this kernel */
 	struct devices *devices;
 	struct facts *facts;
+	struct moulds *moulds;
 	struct codec_names names;
 	char name[IFNAMSIZ]; /* of a device the table does not have yet */
 	uint64_t event_count;
