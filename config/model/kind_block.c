@@ -36,6 +36,7 @@ static void block_json(const struct object *o, struct jsonw *w)
 	jsonw_key_string(w, "foreign", foreign_name((enum foreign)b->foreign));
 	jsonw_key_string(w, "tagging", tagging_name((enum tagging)b->tagging));
 	jsonw_key_string(w, "bypass", bypass_want_name((enum bypass_want)b->bypass));
+	jsonw_key_string(w, "replace", replace_name((enum replace)b->replace));
 	origin_json(&o->origin, w);
 	jsonw_object_end(w);
 }

@@ -151,3 +151,18 @@ const char *bypass_want_name(enum bypass_want v)
 	}
 	return "?";
 }
+
+const char *replace_name(enum replace v)
+{
+	switch (v) {
+	case REPLACE_AUTO:
+		return "auto";
+	case REPLACE_IN_PLACE:
+		return "in-place";
+	case REPLACE_BESIDE:
+		return "beside";
+	case REPLACE_GAP:
+		return "gap";
+	}
+	return "?";
+}

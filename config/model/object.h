@@ -124,13 +124,21 @@ enum bypass_want {
 	BYPASS_WANT_OFF,       /* never use the shortcut; report only */
 };
 
+/* How a rule that was changed takes the old one's place in hardware. */
+enum replace {
+	REPLACE_AUTO,	  /* a wanted block's: as the driver and what the kernel answers say */
+	REPLACE_IN_PLACE, /* at its pref, the new one before the old one goes */
+	REPLACE_BESIDE,	  /* equal matches stand at different prefs only */
+	REPLACE_GAP,	  /* nowhere: the old one must go first */
+};
+
 #define BLOCK_NAME_MAX 32
 
 struct block {
 	struct object obj;
 	uint32_t id; /* key: the tc block index, 1 to 2^32 - 2 */
 	char name[BLOCK_NAME_MAX];
-	uint8_t offload, foreign, tagging, bypass; /* the enums above, none unset */
+	uint8_t offload, foreign, tagging, bypass, replace; /* the enums above, none unset */
 };
 
 struct qdisc {
@@ -270,5 +278,6 @@ const char *offload_name(enum offload v);
 const char *foreign_name(enum foreign v);
 const char *tagging_name(enum tagging v);
 const char *bypass_want_name(enum bypass_want v);
+const char *replace_name(enum replace v);
 
 #endif

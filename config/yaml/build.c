@@ -143,6 +143,7 @@ static int build_block(struct config *c, const struct draft_block *b)
 	o->foreign = (uint8_t)b->foreign;
 	o->tagging = (uint8_t)b->tagging;
 	o->bypass = (uint8_t)b->bypass;
+	o->replace = (uint8_t)b->replace;
 	r = add(c, o);
 	return r < 0 ? r : build_rules(c, b);
 }

@@ -152,6 +152,7 @@ enum block_key {
 	BLOCK_FOREIGN,
 	BLOCK_TAGGING,
 	BLOCK_BYPASS,
+	BLOCK_REPLACE,
 	BLOCK_RULES,
 };
 
@@ -160,7 +161,7 @@ struct draft_block {
 	uint32_t id;
 	struct items bind, bind_egress; /* struct draft_name */
 	bool takeover;
-	uint32_t offload, foreign, tagging, bypass;
+	uint32_t offload, foreign, tagging, bypass, replace;
 	struct items rules; /* struct draft_rule */
 };
 

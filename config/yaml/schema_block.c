@@ -24,6 +24,11 @@ static const char *bypass_word(unsigned int v)
 	return bypass_want_name((enum bypass_want)v);
 }
 
+static const char *replace_word(unsigned int v)
+{
+	return replace_name((enum replace)v);
+}
+
 static const struct key keys[] = {
 	[BLOCK_ID] = {
 		.name = "id", .type = &value_uint, .offset = offsetof(struct draft_block, id),
@@ -77,6 +82,14 @@ static const struct key keys[] = {
 		.doc = "skipping the rules in software: required refuses rules that would end it, "
 		       "preferred has it when the rules allow it, off never uses swd's own "
 		       "shortcut",
+	},
+	[BLOCK_REPLACE] = {
+		.name = "replace", .type = &value_word,
+		.offset = offsetof(struct draft_block, replace),
+		.min = REPLACE_AUTO, .max = REPLACE_GAP, .word = replace_word, .def = "auto",
+		.doc = "how hardware lets a changed rule take the old one's place: at its pref "
+		       "(in-place), only from another one (beside), or not before the old one is "
+		       "gone (gap); auto finds out",
 	},
 	[BLOCK_RULES] = {
 		.name = "rules", .type = &value_map_list,

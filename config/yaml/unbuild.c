@@ -170,12 +170,13 @@ static int add_blocks(const struct config *c, struct arena *a, struct draft_root
 		d->draft.name = o->name;
 		d->draft.has = 1u << BLOCK_ID | 1u << BLOCK_TAKEOVER | 1u << BLOCK_OFFLOAD |
 			       1u << BLOCK_FOREIGN | 1u << BLOCK_TAGGING | 1u << BLOCK_BYPASS |
-			       1u << BLOCK_RULES;
+			       1u << BLOCK_REPLACE | 1u << BLOCK_RULES;
 		d->id = o->id;
 		d->offload = o->offload;
 		d->foreign = o->foreign;
 		d->tagging = o->tagging;
 		d->bypass = o->bypass;
+		d->replace = o->replace;
 		if (add_binds(c, a, d) < 0 || add_rules(c, a, o->id, &d->rules) < 0)
 			return -ENOMEM;
 	}
