@@ -10,6 +10,7 @@
 #include "cli/json.h"
 #include "cli/out_json.h"
 #include "cli/out_text.h"
+#include "cli/work.h"
 #include "config/base/jsonw.h"
 #include "config/yaml/load.h"
 
@@ -249,6 +250,7 @@ void cmd_print_applied(const struct cli *cli, const struct reply *r)
 {
 	const struct cJSON *d = json_get(r->parameters, "deadline");
 	const char *generation = json_digits(r->parameters, "generation");
+	const char *later = json_text(r->parameters, "covered_by");
 	char text[64];
 
 	print_plan(cli, r);
@@ -256,6 +258,8 @@ void cmd_print_applied(const struct cli *cli, const struct reply *r)
 		return;
 	printf("generation %s: %s\n", generation,
 	       text_count(json_u64(r->parameters, "steps"), "step", text));
+	if (later[0])
+		printf("that is what %s asked for, later: it covers this one\n", later);
 	if (d)
 		printf("generation %s comes back in %s, unless: sw-cli confirm\n",
 		       json_digits(d, "back_to"), text_left(json_u64(d, "left_ms"), text));
@@ -269,8 +273,7 @@ static int ask(const struct cli *cli, const char *method, int argc, char **argv,
 
 	if (text_parameter(cli, argc, argv, &parameters) < 0)
 		return CLI_FAILED;
-	/* The kernel may take its time, and a plan waits behind what the engine does now. */
-	return conn_ask(cli, method, parameters, false, CONN_FOR_EVER, NULL, r);
+	return work_wait(cli, method, parameters, r);
 }
 
 int cmd_plan(const struct cli *cli, int argc, char **argv)

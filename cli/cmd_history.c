@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/out_json.h"
 #include "cli/out_text.h"
+#include "cli/work.h"
 #include "config/base/jsonw.h"
 #include "config/base/units.h"
 
@@ -43,7 +44,7 @@ static int ask(const struct cli *cli, const char *method, const char *number, st
 	_cleanup_free_ char *p = parameters(cli, number, &code);
 
 	/* It waits behind what the engine does now. */
-	return p ? conn_ask(cli, method, p, false, CONN_FOR_EVER, NULL, r) : code;
+	return p ? work_wait(cli, method, p, r) : code;
 }
 
 int cmd_confirm(const struct cli *cli, int argc, char **argv)

@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/out_json.h"
 #include "cli/out_text.h"
+#include "cli/work.h"
 
 static int show(const struct cli *cli, const char *method,
 		int (*text)(const struct cli *cli, const struct cJSON *p))
@@ -65,7 +66,7 @@ static const char *settled_words(const struct cJSON *p)
 static void status_applied(const struct cJSON *p)
 {
 	const struct cJSON *d = json_get(p, "deadline");
-	char at[TIME_TEXT], left[64];
+	char at[TIME_TEXT], left[64], work[WORK_TEXT];
 
 	printf("swd %s, Linux %s: %s\n", json_text(p, "version"), json_text(p, "kernel"),
 	       ability_words(json_text(p, "ability")));
@@ -77,6 +78,8 @@ static void status_applied(const struct cJSON *p)
 	if (d)
 		printf("it waits for 'sw-cli confirm': in %s generation %s comes back\n",
 		       text_left(json_u64(d, "left_ms"), left), json_digits(d, "back_to"));
+	if (json_get(p, "work"))
+		printf("at work: %s\n", work_text(json_get(p, "work"), work));
 	printf("last apply %s: %s\n", text_time(json_u64(p, "last_apply_ms"), at),
 	       json_text(p, "last_outcome"));
 	if (json_get(p, "last_error"))

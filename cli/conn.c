@@ -159,6 +159,13 @@ int conn_reply(struct conn *c, int wait_ms, struct reply *ret)
 	}
 }
 
+bool conn_readable(const struct conn *c, int wait_ms)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+
+	return c->end > c->start || poll(&p, 1, wait_ms) != 0;
+}
+
 static int not_reachable(const struct cli *cli, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED)
@@ -191,17 +198,28 @@ int conn_follow(const struct cli *cli, struct conn *c, int wait_ms, struct reply
 	return CLI_FAILED;
 }
 
-int conn_ask(const struct cli *cli, const char *method, const char *parameters, bool more,
-	     int wait_ms, struct conn **ret_conn, struct reply *ret)
+int conn_begin(const struct cli *cli, const char *method, const char *parameters, bool more,
+	       struct conn **ret)
 {
 	_cleanup_(conn_closep) struct conn *c = NULL;
 	int err = conn_open(cli->socket, &c);
-	int code;
 
 	if (err == 0)
 		err = conn_call(c, method, parameters, more);
 	if (err < 0)
 		return not_reachable(cli, err);
+	*ret = take(c);
+	return CLI_DONE;
+}
+
+int conn_ask(const struct cli *cli, const char *method, const char *parameters, bool more,
+	     int wait_ms, struct conn **ret_conn, struct reply *ret)
+{
+	_cleanup_(conn_closep) struct conn *c = NULL;
+	int code = conn_begin(cli, method, parameters, more, &c);
+
+	if (code != CLI_DONE)
+		return code;
 	code = conn_follow(cli, c, wait_ms, ret);
 	if (ret_conn)
 		*ret_conn = take(c);

@@ -36,14 +36,19 @@ void reply_clear(struct reply *r);
  */
 int conn_reply(struct conn *c, int wait_ms, struct reply *ret);
 
+/* Waits for something to read, an end or an error too; false: nothing came within wait_ms. */
+bool conn_readable(const struct conn *c, int wait_ms);
+
 /*
- * For commands: opens, calls, and takes the first reply; says on standard error what went wrong
- * (with --json an error reply goes to standard output as well). CLI_DONE, CLI_FAILED or
- * CLI_NOT_REACHABLE. conn is kept in *ret_conn (may be NULL) for the replies that follow.
+ * For commands: each says on standard error what went wrong (with --json an error reply goes to
+ * standard output as well), and returns CLI_DONE, CLI_FAILED or CLI_NOT_REACHABLE. Opens and calls:
  */
+int conn_begin(const struct cli *cli, const char *method, const char *parameters, bool more,
+	       struct conn **ret);
+/* Takes the next reply. */
+int conn_follow(const struct cli *cli, struct conn *c, int wait_ms, struct reply *ret);
+/* Both. conn is kept in *ret_conn (may be NULL) for the replies that follow. */
 int conn_ask(const struct cli *cli, const char *method, const char *parameters, bool more,
 	     int wait_ms, struct conn **ret_conn, struct reply *ret);
-/* The same for a reply that follows. */
-int conn_follow(const struct cli *cli, struct conn *c, int wait_ms, struct reply *ret);
 
 #endif

@@ -145,8 +145,16 @@ static void on_extend(void *data)
 {
 	struct swd *swd = data;
 
+	struct engine_work work;
+
 	if ((!swd->ready || engine_busy(swd->engine)) && engine_alive(swd->engine, STUCK_MS))
 		notify_extend(EXTEND_MS);
+	engine_work(swd->engine, &work);
+	/* The next snapshot says what came of it. */
+	if (work.total)
+		notify_status("at work for %llu s: %u of %u steps",
+			      (unsigned long long)(work.for_ns / 1000000000), work.done,
+			      work.total);
 }
 
 static int start_timers(struct swd *swd)

@@ -2,12 +2,14 @@
 #include "config/base/diag.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 
 #include "config/base/jsonw.h"
 
 #define DIAGS_MAX 1000
 
 struct diags {
+	atomic_uint refs;
 	char *file;
 	struct diag *list;
 	size_t count, space;
@@ -71,12 +73,20 @@ struct diags *diags_new(const char *file)
 		free(d);
 		return NULL;
 	}
+	d->refs = 1;
+	return d;
+}
+
+struct diags *diags_ref(struct diags *d)
+{
+	if (d)
+		atomic_fetch_add(&d->refs, 1);
 	return d;
 }
 
 void diags_free(struct diags *d)
 {
-	if (!d)
+	if (!d || atomic_fetch_sub(&d->refs, 1) > 1)
 		return;
 	for (size_t i = 0; i < d->count; i++) {
 		free(d->list[i].path);

@@ -45,7 +45,9 @@ struct diags;
 
 /* `file` is how messages name the file; copied. NULL when memory is short. */
 struct diags *diags_new(const char *file);
-void diags_free(struct diags *d);
+/* One more who holds it; once more than one does, nothing may be added. NULL stays NULL. */
+struct diags *diags_ref(struct diags *d);
+void diags_free(struct diags *d); /* by each of them */
 DEFINE_CLEANUP(struct diags *, diags_free);
 
 /*

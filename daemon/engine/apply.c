@@ -266,7 +266,13 @@ int apply_run(struct engine_owner *o, const struct plan *plan, enum apply_mode m
 	if (r < 0 && mode == APPLY_ALL)
 		return r;
 
+	pulse_begin(o->pulse,
+		    ret->undo		? PULSE_UNDO
+		    : mode == APPLY_ALL ? PULSE_APPLY
+					: PULSE_REPAIR,
+		    plan->count);
 	for (size_t i = 0, end; i < plan->count; i = end) {
+		pulse_step(o->pulse, i);
 		end = batch_end(plan, i);
 		r = run_batch(o, ret, i, end, reqs, d);
 		if (r < 0 && mode == APPLY_ALL)

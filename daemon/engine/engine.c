@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "config/base/log.h"
+#include "daemon/engine/jobs.h"
 #include "daemon/engine/owner.h"
 
 #define EVENTS_MOST 1024 /* waiting for the loop; more are counted and told as lost */
@@ -30,7 +31,7 @@ struct engine {
 	bool stopping;
 
 	pthread_mutex_t lock; /* guards all below */
-	struct job *jobs, **jobs_end;
+	struct jobs jobs;
 	struct job *finished, **finished_end;
 	struct engine_event *events;
 	size_t event_count, events_lost;
@@ -78,12 +79,11 @@ static void on_ready(void *data)
 	loop_wake(e->outer);
 }
 
-static void finish(struct engine *e, struct job *job)
+static void finish(struct engine *e, struct job *list)
 {
 	pthread_mutex_lock(&e->lock);
-	job->next = NULL;
-	*e->finished_end = job;
-	e->finished_end = &job->next;
+	*e->finished_end = list;
+	e->finished_end = &jobs_last(list)->next;
 	pthread_mutex_unlock(&e->lock);
 	loop_wake(e->outer);
 }
@@ -165,6 +165,7 @@ static void plan_next(struct engine *e)
 		loop_timer_stop(e->timer);
 	else
 		loop_timer_start(e->timer, due > now ? (due - now + 999999) / 1000000 : 0, 0);
+	pulse_begin(&e->pulse, PULSE_NOTHING, 0);
 	pulse_at(&e->pulse, PULSE_IDLE);
 }
 
@@ -186,19 +187,21 @@ static void on_readable(int fd, int events, void *data)
 	plan_next(e);
 }
 
-static struct job *next_job(struct engine *e)
+static struct job *next_jobs(struct engine *e)
 {
-	struct job *job;
+	struct job *list;
 
 	pthread_mutex_lock(&e->lock);
-	job = e->jobs;
-	if (job) {
-		e->jobs = job->next;
-		if (!e->jobs)
-			e->jobs_end = &e->jobs;
-	}
+	list = jobs_take(&e->jobs);
 	pthread_mutex_unlock(&e->lock);
-	return job;
+	return list;
+}
+
+static void put_back(struct engine *e, struct job *list)
+{
+	pthread_mutex_lock(&e->lock);
+	jobs_put_back(&e->jobs, list);
+	pthread_mutex_unlock(&e->lock);
 }
 
 /* Jobs may come without end; what the kernel tells and what is due does not wait for theirs. */
@@ -212,17 +215,18 @@ static void between_jobs(struct engine *e)
 static void on_inner_wake(void *data)
 {
 	struct engine *e = data;
-	struct job *job;
+	struct job *list;
 
-	while (!e->stopping && (job = next_job(e))) {
+	while (!e->stopping && (list = next_jobs(e))) {
 		pulse_go(&e->pulse);
-		if (job->type == JOB_STOP) {
+		if (list->type == JOB_STOP) {
 			e->stopping = true;
 		} else {
-			owner_job(e->owner, job);
+			owner_job(e->owner, jobs_last(list));
 			between_jobs(e);
+			put_back(e, jobs_cover(&list));
 		}
-		finish(e, job);
+		finish(e, list);
 	}
 	if (e->stopping)
 		loop_stop(e->inner);
@@ -302,7 +306,7 @@ int engine_start(struct loop *loop, const struct engine_options *options,
 	pthread_mutex_init(&e->lock, NULL);
 	e->outer = loop;
 	e->listener = *listener;
-	e->jobs_end = &e->jobs;
+	jobs_init(&e->jobs);
 	e->finished_end = &e->finished;
 	e->events = calloc(EVENTS_MOST, sizeof(*e->events));
 	e->newest = calloc(1, sizeof(*e->newest));
@@ -331,11 +335,12 @@ int engine_start(struct loop *loop, const struct engine_options *options,
 
 static void cancel_jobs(struct engine *e)
 {
-	struct job *job;
+	struct job *list;
 
-	while ((job = next_job(e))) {
-		job->result = -ECANCELED;
-		finish(e, job);
+	while ((list = next_jobs(e))) {
+		for (struct job *job = list; job; job = job->next)
+			job->result = -ECANCELED;
+		finish(e, list);
 	}
 	run_done(take_finished(e));
 }
@@ -352,12 +357,7 @@ int engine_stop(struct engine *e, uint32_t wait_ms)
 	if (!stop)
 		return -ENOMEM;
 	/* In front of those that wait: they are cancelled. */
-	pthread_mutex_lock(&e->lock);
-	stop->next = e->jobs;
-	e->jobs = stop;
-	if (!stop->next)
-		e->jobs_end = &stop->next;
-	pthread_mutex_unlock(&e->lock);
+	put_back(e, stop);
 	loop_wake(e->inner);
 
 	at = now_realtime_ns() + wait_ms * 1000000ULL;
@@ -371,10 +371,8 @@ int engine_stop(struct engine *e, uint32_t wait_ms)
 
 void engine_submit(struct engine *e, struct job *job)
 {
-	job->next = NULL;
 	pthread_mutex_lock(&e->lock);
-	*e->jobs_end = job;
-	e->jobs_end = &job->next;
+	jobs_put(&e->jobs, job);
 	pthread_mutex_unlock(&e->lock);
 	loop_wake(e->inner);
 }
@@ -387,6 +385,21 @@ struct snapshot *engine_snapshot(struct engine *e)
 	s = snapshot_ref(e->newest);
 	pthread_mutex_unlock(&e->lock);
 	return s;
+}
+
+void engine_work(struct engine *e, struct engine_work *ret)
+{
+	uint64_t since = atomic_load(&e->pulse.task_since_ns), now = now_monotonic_ns();
+
+	*ret = (struct engine_work){
+		.task = (enum pulse_task)atomic_load(&e->pulse.task),
+		.done = atomic_load(&e->pulse.done),
+		.total = atomic_load(&e->pulse.total),
+		.for_ns = now > since ? now - since : 0,
+	};
+	pthread_mutex_lock(&e->lock);
+	ret->waiting = e->jobs.applies;
+	pthread_mutex_unlock(&e->lock);
 }
 
 bool engine_alive(const struct engine *e, uint32_t stuck_ms)

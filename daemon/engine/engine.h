@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "config/base/diag.h"
+#include "daemon/engine/pulse.h"
 #include "daemon/engine/store_generation.h"
 #include "daemon/loop.h"
 
@@ -57,10 +58,12 @@ struct job {
 	int result; /* 0, or -errno: -EINVAL with diags when the file is wrong */
 	enum apply_outcome outcome;
 	uint64_t generation;
-	struct diags *diags; /* errors and warnings with places; may be NULL */
-	char *plan_json;     /* JOB_PLAN and JOB_APPLY: what was (to be) done; owned */
-	size_t steps;	     /* how many */
-	size_t removed;	     /* JOB_TEARDOWN: how many of them were done */
+	struct diags *diags;		 /* errors and warnings with places; may be NULL */
+	char *plan_json;		 /* JOB_PLAN and JOB_APPLY: what was (to be) done; owned */
+	size_t steps;			 /* how many */
+	size_t removed;			 /* JOB_TEARDOWN: how many of them were done */
+	char covered_by[GENERATION_WHO]; /* JOB_APPLY: who asked for the later one that was carried
+					    out in its stead; "": it was itself */
 	enum job_refusal refusal;
 	char words[256];	 /* with a refusal, or why it failed without diags; "" */
 	struct armed armed;	 /* what waits for its confirmation behind the job */
@@ -113,8 +116,18 @@ int engine_start(struct loop *loop, const struct engine_options *options,
  * exit. */
 int engine_stop(struct engine *e, uint32_t wait_ms);
 
-/* Takes over the job. */
+/* Takes over the job. Of applies that wait together the last is carried out for all: jobs.h. */
 void engine_submit(struct engine *e, struct job *job);
+
+/* What takes its time. */
+struct engine_work {
+	enum pulse_task task;
+	uint32_t done, total; /* steps; total 0: they are not known yet */
+	uint64_t for_ns;      /* how long it has been at it */
+	size_t waiting;	      /* applies behind it */
+};
+void engine_work(struct engine *e, struct engine_work *ret);
+
 /* The newest snapshot, a reference; never NULL after engine_start(). */
 struct snapshot *engine_snapshot(struct engine *e);
 

@@ -16,9 +16,22 @@ enum pulse_where {
 	PULSE_KERNEL, /* in a call that may wait for rtnl or for the disk */
 };
 
+/* What it is at, for people who wait. */
+enum pulse_task {
+	PULSE_NOTHING,
+	PULSE_LOOK,  /* reads, checks, compiles, looks: what is to be done */
+	PULSE_APPLY, /* carries it out */
+	PULSE_UNDO,  /* takes it back */
+	PULSE_REPAIR,
+};
+
 struct pulse {
 	atomic_int where;
 	_Atomic uint64_t since_ns; /* monotonic */
+
+	atomic_int task;
+	_Atomic uint64_t task_since_ns; /* monotonic */
+	atomic_uint done, total;	/* steps */
 };
 
 static inline void pulse_at(struct pulse *p, enum pulse_where where)
@@ -36,6 +49,19 @@ static inline void pulse_wait(struct pulse *p)
 static inline void pulse_go(struct pulse *p)
 {
 	pulse_at(p, PULSE_WORK);
+}
+
+static inline void pulse_begin(struct pulse *p, enum pulse_task task, size_t steps)
+{
+	atomic_store(&p->done, 0);
+	atomic_store(&p->total, (unsigned int)steps);
+	atomic_store(&p->task_since_ns, now_monotonic_ns());
+	atomic_store(&p->task, task);
+}
+
+static inline void pulse_step(struct pulse *p, size_t done)
+{
+	atomic_store(&p->done, (unsigned int)done);
 }
 
 static inline bool pulse_busy(struct pulse *p)

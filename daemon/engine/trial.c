@@ -76,8 +76,10 @@ static int make_candidate(struct engine_owner *o, struct trial *t)
 
 int trial_prepare(struct engine_owner *o, struct trial *t)
 {
-	int r = make_candidate(o, t);
+	int r;
 
+	pulse_begin(o->pulse, PULSE_LOOK, 0);
+	r = make_candidate(o, t);
 	if (r == 0) {
 		observe_events(o);
 		r = observe_refresh(o);

@@ -29,6 +29,7 @@ static void write_applied(struct jsonw *w, const struct job *job)
 {
 	jsonw_key_u64(w, "generation", job->generation);
 	errand_write_deadline(w, &job->armed);
+	write_text(w, "covered_by", job->covered_by);
 	write_plan(w, job);
 }
 

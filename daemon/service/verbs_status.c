@@ -54,6 +54,42 @@ static void write_applied(struct jsonw *w, const struct snapshot *s)
 	write_text(w, "file", s->config ? s->config->file : NULL);
 }
 
+static const char *task_name(enum pulse_task t)
+{
+	switch (t) {
+	case PULSE_NOTHING:
+		return NULL;
+	case PULSE_LOOK:
+		return "look";
+	case PULSE_APPLY:
+		return "apply";
+	case PULSE_UNDO:
+		return "undo";
+	case PULSE_REPAIR:
+		return "repair";
+	}
+	return NULL;
+}
+
+static void write_work(struct jsonw *w, struct engine *engine)
+{
+	struct engine_work work;
+
+	engine_work(engine, &work);
+	if (work.task == PULSE_NOTHING) {
+		write_null(w, "work");
+		return;
+	}
+	jsonw_key(w, "work");
+	jsonw_object(w);
+	jsonw_key_string(w, "task", task_name(work.task));
+	jsonw_key_u64(w, "done", work.done);
+	jsonw_key_u64(w, "total", work.total);
+	write_ms(w, "for_ms", work.for_ns);
+	jsonw_key_u64(w, "waiting", work.waiting);
+	jsonw_object_end(w);
+}
+
 static void write_counts(struct jsonw *w, const struct kernel_counts *c)
 {
 	jsonw_key(w, "counts");
@@ -84,6 +120,7 @@ void verb_status(struct call *c)
 	jsonw_key_string(w, "version", SWD_VERSION);
 	jsonw_key_string(w, "kernel", s->kernel_release);
 	write_applied(w, s);
+	write_work(w, c->service->engine);
 	write_ability(w, s);
 	jsonw_key_u64(w, "ports", wanted_count(s, KIND_PORT) + wanted_count(s, KIND_VLAN));
 	jsonw_key_u64(w, "ports_waiting", absent_ports(s));

@@ -208,8 +208,8 @@ static void test_files(void **state)
 	       "\"parameter\":\"name\"}}");
 	expect("{\"method\":\"io.swd.Switch.Plan\"}", "\"steps\":1");
 	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"good\"}}",
-	       "{\"parameters\":{\"generation\":8,\"deadline\":null,\"plan\":{\"steps\":["
-	       "{\"op\":\"add\"");
+	       "{\"parameters\":{\"generation\":8,\"deadline\":null,\"covered_by\":null,"
+	       "\"plan\":{\"steps\":[{\"op\":\"add\"");
 	assert_memory_equal(fake.who, "test_service", 12);
 	expect("{\"method\":\"io.swd.Switch.Apply\",\"parameters\":{\"text\":\"bad\"}}",
 	       "{\"error\":\"io.swd.Switch.BadConfig\",\"parameters\":{\"diags\":[{");

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/engine/jobs.h"
+
+#include <stdio.h>
+
+void jobs_init(struct jobs *q)
+{
+	*q = (struct jobs){ .end = &q->first };
+}
+
+static bool is_apply(const struct job *job)
+{
+	return job->type == JOB_APPLY || job->type == JOB_REVERT;
+}
+
+void jobs_put(struct jobs *q, struct job *job)
+{
+	job->next = NULL;
+	*q->end = job;
+	q->end = &job->next;
+	q->applies += is_apply(job);
+}
+
+void jobs_put_back(struct jobs *q, struct job *list)
+{
+	struct job **at = &q->first;
+
+	if (*at && (*at)->type == JOB_STOP)
+		at = &(*at)->next;
+	while (list) {
+		struct job *job = list;
+
+		list = job->next;
+		job->next = *at;
+		*at = job;
+		if (!job->next)
+			q->end = &job->next;
+		at = &job->next;
+		q->applies += is_apply(job);
+	}
+}
+
+/* The job that *at leads to leaves the queue. */
+static struct job *unlink_job(struct jobs *q, struct job **at)
+{
+	struct job *job = *at;
+
+	*at = job->next;
+	if (!*at)
+		q->end = at;
+	job->next = NULL;
+	q->applies -= is_apply(job);
+	return job;
+}
+
+static bool is_for_good(const struct job *job)
+{
+	return job->type == JOB_APPLY && !job->confirm_ms;
+}
+
+static bool may_be_overtaken(const struct job *job)
+{
+	switch (job->type) {
+	case JOB_PLAN:
+	case JOB_COUNTERS:
+	case JOB_HISTORY:
+	case JOB_GENERATION:
+		return true;
+	case JOB_APPLY:
+	case JOB_STOP:
+	case JOB_TEARDOWN:
+	case JOB_CONFIRM:
+	case JOB_REVERT:
+		return false;
+	}
+	return false;
+}
+
+struct job *jobs_take(struct jobs *q)
+{
+	struct job *list, **end, **at = &q->first;
+
+	if (!q->first)
+		return NULL;
+	list = unlink_job(q, at);
+	end = &list->next;
+	if (!is_for_good(list))
+		return list;
+	while (*at) {
+		if (is_for_good(*at)) {
+			*end = unlink_job(q, at);
+			end = &(*end)->next;
+		} else if (may_be_overtaken(*at)) {
+			at = &(*at)->next;
+		} else {
+			break;
+		}
+	}
+	return list;
+}
+
+struct job *jobs_last(struct job *list)
+{
+	while (list->next)
+		list = list->next;
+	return list;
+}
+
+/* Both mean the daemon's file, or say the same. */
+static bool same_text(const struct job *a, const struct job *b)
+{
+	if (!a->text || !b->text)
+		return a->text == b->text;
+	return a->text_size == b->text_size && memcmp(a->text, b->text, a->text_size) == 0;
+}
+
+static void share(struct job *job, const struct job *last)
+{
+	job->result = last->result;
+	job->outcome = last->outcome;
+	job->generation = last->generation;
+	job->armed = last->armed;
+	job->refusal = last->refusal;
+	job->steps = last->steps;
+	job->plan_json = last->plan_json ? strdup(last->plan_json) : NULL;
+	job->diags = diags_ref(last->diags);
+	COPY_NAME(job->words, last->words);
+	snprintf(job->covered_by, sizeof(job->covered_by), "%s", last->who);
+}
+
+struct job *jobs_cover(struct job **list)
+{
+	struct job *last = jobs_last(*list), *left = NULL, **left_end = &left, **at = list;
+
+	while (*at != last) {
+		struct job *job = *at;
+
+		if (last->result == 0 || same_text(job, last)) {
+			share(job, last);
+			at = &job->next;
+		} else {
+			*at = job->next;
+			job->next = NULL;
+			*left_end = job;
+			left_end = &job->next;
+		}
+	}
+	return left;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobs: those that wait for the engine, and which of them one apply answers. Of applies that wait
+ * together only the last is carried out, since it would undo what the others did: one runs, one is
+ * pending, the last file wins, and each caller gets the outcome that covers it. Not thread-safe.
+ */
+#ifndef SWD_ENGINE_JOBS_H
+#define SWD_ENGINE_JOBS_H
+
+#include "daemon/engine/engine.h"
+
+struct jobs {
+	struct job *first, **end;
+	size_t applies; /* among them, of every kind */
+};
+
+void jobs_init(struct jobs *q);
+void jobs_put(struct jobs *q, struct job *job);
+/* To the front, in the list's order; but a JOB_STOP that is there stays the first. */
+void jobs_put_back(struct jobs *q, struct job *list);
+/*
+ * The next piece of work, NULL if there is none: a list of one job; or, if that is an apply for
+ * good, with all such applies that wait behind it, up to the first job that an apply must not
+ * overtake (a confirmation, a revert, a trial, an end). What only reads is overtaken.
+ */
+struct job *jobs_take(struct jobs *q);
+/* The one of the list to carry out: its last. */
+struct job *jobs_last(struct job *list);
+/*
+ * Once that was carried out: gives its outcome to those that it covers. Done, it covers all;
+ * refused or failed, those with the same text. Returns the others, whose turn comes still, and
+ * leaves *list to those that are answered.
+ */
+struct job *jobs_cover(struct job **list);
+
+#endif
