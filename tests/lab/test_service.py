@@ -95,6 +95,10 @@ def worst(taken):
     return max(max(times) for times in taken.values())
 
 
+def rule(name, dst):
+    return f"      - {{ name: {name}, match: {{ dst: {dst} }}, action: drop }}\n"
+
+
 def test_answers_while_an_install_holds_rtnl(swd):
     """Must show 9: every read within 100 ms while an install holds rtnl for 8 s.
 
@@ -104,8 +108,7 @@ def test_answers_while_an_install_holds_rtnl(swd):
     quiet = ask_all(other, 2)
     knob("dsa0", "install_delay_ms", 8000)
     try:
-        files.send("Apply", text=FILE + "      - { name: three, match: { dst: 203.0.113.0/24 }, "
-                   "action: drop }\n" + PORT_WAIT)
+        files.send("Apply", text=FILE + rule("three", "203.0.113.0/24") + PORT_WAIT)
         time.sleep(1)
         taken = ask_all(other, 3)
         # It was no quiet moment: the kernel lets nobody else have rtnl.
@@ -125,6 +128,57 @@ def test_answers_while_an_install_holds_rtnl(swd):
             held.wait(20)
     finally:
         knob("dsa0", "install_delay_ms", 0)
+
+
+def at_work(swd):
+    return swd.connect().call("Status")["work"] or {"task": None, "waiting": 0}
+
+
+def send_behind(swd, clients, texts):
+    """Applies that wait behind the one that runs, in this order."""
+    swd.until(lambda: at_work(swd)["task"] == "apply", "an apply at work", 10)
+    for i, (client, text) in enumerate(zip(clients, texts)):
+        client.send("Apply", text=text)
+        swd.until(lambda i=i: at_work(swd)["waiting"] == i + 1, "one more that waits", 10)
+
+
+def test_applies_that_wait_are_one(swd):
+    """One runs, one is pending: the last file wins, and each caller gets the outcome that covers it. A broken
+    one in between is not heard of again, and the status says what is at work."""
+    texts = [FILE + PORT_WAIT, FILE + rule("three", "203.0.113.0/24") + PORT_WAIT, "version: 1\nnonsense: 1\n",
+             FILE + rule("four", "198.51.100.0/24") + PORT_WAIT]
+    clients = [swd.connect() for _ in texts]
+    other = swd.connect()
+    knob("dsa0", "install_delay_ms", 3000)
+    try:
+        swd.client.send("Apply", text=FILE + rule("two-b", "203.0.113.7") + PORT_WAIT)
+        send_behind(swd, clients, texts)
+        work = at_work(swd)
+        assert (work["task"], work["done"], work["total"], work["waiting"]) == ("apply", 0, 1, len(texts))
+        first = swd.client.message()["parameters"]
+        assert first["covered_by"] is None
+        answers = [client.message()["parameters"] for client in clients]
+    finally:
+        knob("dsa0", "install_delay_ms", 0)
+    assert {answer["generation"] for answer in answers} == {first["generation"] + 1}
+    assert answers[-1]["covered_by"] is None
+    assert all("pid" in answer["covered_by"] for answer in answers[:-1])
+    assert other.call("History")["generations"][0]["id"] == first["generation"] + 1
+    assert [r["name"] for r in other.call("Rules")["rules"]] == ["one", "two", "four"]
+
+    # A broken file that comes last does not cost the one before it its turn.
+    knob("dsa0", "install_delay_ms", 1500)
+    try:
+        swd.client.send("Apply", text=FILE + rule("five", "203.0.113.7") + PORT_WAIT)
+        send_behind(swd, clients, texts[1:3])
+        swd.client.message()
+        with pytest.raises(Refusal) as refused:
+            clients[1].message()
+        assert refused.value.error == "BadConfig"
+        assert clients[0].message()["parameters"]["covered_by"] is None
+    finally:
+        knob("dsa0", "install_delay_ms", 0)
+    assert [r["name"] for r in other.call("Rules")["rules"]] == ["one", "two", "three"]
 
 
 def test_ports_name_what_the_hardware_is(swd):
@@ -290,9 +344,9 @@ def test_a_long_apply_extends_what_systemd_waits(swd, tmp_path):
         ear.until("EXTEND_TIMEOUT_USEC=")
     knob("dsa0", "install_delay_ms", 7000)
     try:
-        swd.client.send("Apply", text=FILE + "      - { name: three, match: { dst: 203.0.113.0/24 }, "
-                        "action: drop }\n" + PORT_WAIT)
+        swd.client.send("Apply", text=FILE + rule("three", "203.0.113.0/24") + PORT_WAIT)
         assert ear.until("EXTEND_TIMEOUT_USEC=")[-1] == "EXTEND_TIMEOUT_USEC=30000000"
+        assert ear.until("STATUS=at work")[-1].endswith("0 of 1 steps")
         assert swd.client.message()["parameters"]["steps"] == 1
     finally:
         knob("dsa0", "install_delay_ms", 0)
