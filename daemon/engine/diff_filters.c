@@ -155,19 +155,11 @@ static int walk_wanted(struct block_walk *b, const struct filter *wanted)
 	return pend(b, PHASE_PUT, KERNEL_ADD, reason_to_add(b), wanted, NULL);
 }
 
-/* A found shortcut is known by what it is: skip_hw, matchall, ours. */
-static bool looks_like_shortcut(const struct filter *found)
-{
-	return found->owner == OWNER_OURS && found->type == FILTER_MATCHALL &&
-	       found->flags & TCA_CLS_FLAGS_SKIP_HW;
-}
-
 static int walk_found(struct block_walk *b, const struct filter *found)
 {
 	if (!may_remove(b, found))
 		return 0;
-	return pend(b, looks_like_shortcut(found) ? PHASE_UNCOVER : PHASE_TAKE, KERNEL_REMOVE,
-		    reason_to_remove(found), NULL, found);
+	return pend(b, PHASE_TAKE, KERNEL_REMOVE, reason_to_remove(found), NULL, found);
 }
 
 /* Both can't be in one pref at a time: another protocol or classifier, or the same key twice. */

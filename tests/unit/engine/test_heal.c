@@ -265,11 +265,38 @@ static void shortcut_is_deleted_and_comes_back(void **state)
 	assert_null(shortcut());
 	rig_settle(&r);
 	assert_non_null(shortcut());
-	/* A rule for software ends it before that rule comes. */
+	/* A rule for software ends it: frames pass until that rule is there, as they did. */
 	rig_write(&r, HEAD BLOCK RULES SOFT_RULE);
 	rig_reload_ok(&r);
 	assert_null(shortcut());
-	assert_true(fake_log_find("- ", 0) < fake_log_find("+ ", 0));
+	assert_true(fake_log_find("+ ", 0) < fake_log_find("- ", 0));
+	rig_end(&r);
+}
+
+/* It looks like a shortcut, and its successor comes first all the same. */
+static void rule_for_all_in_software_is_no_shortcut(void **state)
+{
+	static const char *const names[] = { "all", "every" };
+	char yaml[512];
+	struct rig r;
+
+	rig_begin(&r, BYPASS_ABILITY_READBACK);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(yaml, sizeof(yaml),
+			 HEAD BLOCK
+			 "    rules:\n"
+			 "      - { name: %s, offload: off, match: { %s }, action: %s }\n",
+			 names[i], i ? "dst: 192.0.2.1, tagging: none" : "ethertype: all",
+			 i ? "drop" : "pass");
+		rig_write(&r, yaml);
+		if (i == 0)
+			rig_start(&r);
+		else
+			rig_reload_ok(&r);
+		rig_settle(&r);
+	}
+	assert_int_equal(fake_filters(10), 1);
+	assert_true(fake_log_find("+ ", 0) < fake_log_find("- ", 0));
 	rig_end(&r);
 }
 
@@ -284,6 +311,7 @@ int main(void)
 		cmocka_unit_test(shortcut_stands_in_front_and_comes_last),
 		cmocka_unit_test(shortcut_makes_room_for_a_foreign_filter),
 		cmocka_unit_test(shortcut_is_deleted_and_comes_back),
+		cmocka_unit_test(rule_for_all_in_software_is_no_shortcut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
