@@ -327,7 +327,8 @@ int share_handles(const struct place_item *items, size_t n, const struct filter 
 		struct handles *h = &slots[shared->of[i]];
 		struct filter *f = items[i].filter;
 
-		if (same[i] && same[i]->pref == f->pref) {
+		if (same[i] && same[i]->pref == f->pref &&
+		    match_compare(filter_match(same[i]), filter_match(f)) == 0) {
 			f->handle = same[i]->handle;
 			continue;
 		}

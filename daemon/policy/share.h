@@ -38,9 +38,10 @@ int share_find(const struct place_item *items, size_t n, const struct filter *co
 	       size_t most, struct shared *ret);
 
 /*
- * Handles, once prefs are given: what stays in its pref keeps its own, the others get the lowest
- * that no filter that is there has. before: those of the chain, in the order of a state. 0 or
- * -ENOMEM.
+ * Handles, once prefs are given: what stays in its pref with its match keeps its own, the others
+ * get the lowest that no filter that is there has. What gets another match is no exception: in
+ * place, frames of the old one would fall to rules behind it, before those come that shall have
+ * them. before: those of the chain, in the order of a state. 0 or -ENOMEM.
  */
 int share_handles(const struct place_item *items, size_t n, const struct filter *const *same,
 		  const struct filter *const *before, size_t m, const struct shared *shared);

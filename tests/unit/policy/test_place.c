@@ -104,7 +104,7 @@ static void test_moved_rule(void **state)
 	expect_after(abc, 3, now, 3, "c/ip@22 c/ipv6@43 a/ip@64 b/ip@128", false);
 }
 
-/* Same mask: replaced in place. Another mask, other flags, a matchall: beside the old one. */
+/* Same mask: its pref stays. Another mask, other flags, a matchall: beside the old one. */
 static void test_changed_rules(void **state)
 {
 	struct make_rule now[] = { abc[0], abc[1], abc[2] };
@@ -124,6 +124,27 @@ static void test_changed_rules(void **state)
 	now[1].offload = OFFLOAD_OFF;
 	expect_after(abc, 3, now, 3, "a/ip@64 b/ip@127 c/ip@192 c/ipv6@256", false);
 	expect_after(all, 1, all_pass, 1, "a/all@65", false);
+}
+
+/* Other actions under a handle; but what is to match other frames stands beside the old one. */
+static void test_changed_match_has_its_own_handle(void **state)
+{
+	struct make_rule rules[] = { abc[0], abc[1], abc[2] };
+	_cleanup_(config_unrefp) struct config *was = make_config(&make_block, rules, 3),
+					       *acts = NULL, *match = NULL;
+	_cleanup_(state_freep) struct state *before = make_filters(was, NULL), *other = NULL,
+					    *moved = NULL;
+
+	rules[1].actions = "trap";
+	acts = make_config(&make_block, rules, 3);
+	other = make_filters(acts, before);
+	assert_int_equal(((const struct filter *)state_at(other, KIND_FILTER, 1))->handle, 1);
+	rules[1].match = "src=10.0.0.77";
+	match = make_config(&make_block, rules, 3);
+	moved = make_filters(match, other);
+	assert_int_equal(((const struct filter *)state_at(moved, KIND_FILTER, 1))->pref,
+			 ((const struct filter *)state_at(before, KIND_FILTER, 1))->pref);
+	assert_int_equal(((const struct filter *)state_at(moved, KIND_FILTER, 1))->handle, 2);
 }
 
 static void test_avoid(void **state)
@@ -269,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_renamed),
 		cmocka_unit_test(test_moved_rule),
 		cmocka_unit_test(test_changed_rules),
+		cmocka_unit_test(test_changed_match_has_its_own_handle),
 		cmocka_unit_test(test_avoid),
 		cmocka_unit_test(test_shortcut),
 		cmocka_unit_test(test_said_prefs),
