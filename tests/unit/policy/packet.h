@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * packet: a frame in the abstract, and two judges who look at it without knowing of each other. One
- * reads a rule as people do (by the words of expand.h), the other a filter as flower does (by the
- * source of cls_flower.c and flow_dissector.c, its silent dropping of keys included).
+ * packet: a frame in the abstract, and small worlds by chance, so that rules and packets meet
+ * often.
  */
 #ifndef SWD_TESTS_PACKET_H
 #define SWD_TESTS_PACKET_H
 
-#include "config/model/object.h"
+#include "config/base/util.h"
 #include "tests/unit/policy/dice.h"
 
-#define PACKET_TAGS 3
+#define PACKET_TAGS 8 /* up to three, and what actions push */
 
 struct packet {
 	uint8_t dst_mac[6], src_mac[6];
@@ -28,19 +27,16 @@ struct packet {
 	uint16_t sport, dport, tcp_flags;
 	uint8_t icmp_type, icmp_code;
 	/* ARP */
-	uint8_t arp_op, arp_sender_ip[4], arp_target_ip[4], arp_sender_mac[6], arp_target_mac[6];
+	uint8_t arp_op, arp_sender_ip[16], arp_target_ip[16]; /* the first four */
+	uint8_t arp_sender_mac[6], arp_target_mac[6];
 };
 
 struct packet packet_random(struct dice *d);
-/* Does the rule speak of this packet? It must be one that compile accepts. */
-bool rule_speaks_of(const struct rule *r, const struct block *b, const struct packet *p);
-/* Does the kernel match it with this filter? */
-bool filter_matches(const struct filter *f, const struct packet *p);
+void packet_print(const struct packet *p, FILE *to);
 
-/* ---- small worlds, so that rules and packets meet often ---- */
 uint16_t random_vlan(struct dice *d);
 void random_mac(struct dice *d, uint8_t ret[6]);
-void random_ip(struct dice *d, uint8_t ret[16]);
+void random_ip(struct dice *d, uint8_t family, uint8_t ret[16]);
 uint16_t random_port(struct dice *d);
 uint8_t random_proto(struct dice *d);
 
