@@ -63,6 +63,18 @@ static const char *settled_words(const struct cJSON *p)
 	return "all as wanted";
 }
 
+static void status_own_file(const struct cJSON *p)
+{
+	const char *state = json_text(p, "own_file_state"), *file = json_text(p, "own_file");
+
+	if (streq(state, "other"))
+		printf("%s says something else: 'sw-cli plan' shows what a start or reload "
+		       "changes\n",
+		       file);
+	else if (streq(state, "gone"))
+		printf("%s can't be read: the next start takes this generation again\n", file);
+}
+
 static void status_applied(const struct cJSON *p)
 {
 	const struct cJSON *d = json_get(p, "deadline");
@@ -75,6 +87,7 @@ static void status_applied(const struct cJSON *p)
 		       json_text(p, "file"), settled_words(p));
 	else
 		printf("nothing is in force yet\n");
+	status_own_file(p);
 	if (d)
 		printf("it waits for 'sw-cli confirm': in %s generation %s comes back\n",
 		       text_left(json_u64(d, "left_ms"), left), json_digits(d, "back_to"));

@@ -11,6 +11,7 @@
 #include "daemon/engine/alerts.h"
 #include "daemon/engine/backoff.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/own_file.h"
 #include "daemon/engine/places.h"
 #include "daemon/engine/pulse.h"
 #include "daemon/engine/store_generation.h"
@@ -50,6 +51,7 @@ struct engine_owner {
 	uint64_t generation;   /* in force; 0: none */
 	uint64_t text_hash;    /* of its text */
 	bool text_quiet;       /* there was nothing to say of it */
+	struct own_file own_file;
 	/* Only confirm writes these. */
 	struct deadline deadline; /* .generation 0: that in force needs no confirmation */
 	struct generation back;	  /* what comes back at the deadline */

@@ -54,6 +54,8 @@ static struct snapshot *make(struct engine_owner *o)
 	s->last_apply_ns = o->last_apply_ns;
 	memcpy(s->last_error, o->last_error, sizeof(s->last_error));
 	s->config = config_ref(o->config);
+	s->own_file = o->own_file.state;
+	snprintf(s->own_path, sizeof(s->own_path), "%s", o->config_path);
 	s->counters_ns = o->counters_ns;
 	s->ability = o->ability;
 	snprintf(s->ability_how, sizeof(s->ability_how), "%s", o->ability_how);
@@ -78,6 +80,7 @@ void publish(struct engine_owner *o)
 		o->judge = false;
 		judge_blocks(o);
 	}
+	own_file_look(o);
 	o->publish_due = OWNER_NEVER; /* the two above ask for what is made now */
 	s = make(o);
 	pulse_go(o->pulse);

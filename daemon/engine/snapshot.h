@@ -7,6 +7,7 @@
 #define SWD_ENGINE_SNAPSHOT_H
 
 #include "config/model/config.h"
+#include "daemon/engine/own_file.h"
 #include "daemon/policy/bypass.h"
 
 enum apply_outcome {
@@ -44,6 +45,8 @@ struct snapshot {
 	uint64_t last_apply_ns; /* realtime; 0: never */
 	char last_error[512]; /* first error of the last apply, with its place; "" if it was fine */
 
+	char own_path[256]; /* the daemon's own file */
+	enum own_file_state own_file;
 	struct config *config; /* wanted, as written; NULL before the first good file */
 	struct state *filters; /* wanted filters, compiled; NULL likewise */
 	struct state *found;   /* what the kernel holds */

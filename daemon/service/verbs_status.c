@@ -52,6 +52,8 @@ static void write_applied(struct jsonw *w, const struct snapshot *s)
 		write_null(w, "last_apply_ms");
 	write_text(w, "last_error", s->last_error);
 	write_text(w, "file", s->config ? s->config->file : NULL);
+	write_text(w, "own_file", s->own_path);
+	jsonw_key_string(w, "own_file_state", own_file_name(s->own_file));
 }
 
 static const char *task_name(enum pulse_task t)

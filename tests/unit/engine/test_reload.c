@@ -8,6 +8,7 @@
 
 #include "daemon/engine/publish.h"
 #include "files.h"
+#include "daemon/engine/publish.h"
 #include "rig.h"
 
 static void start_with(struct rig *r, const char *yaml)
@@ -173,6 +174,34 @@ static void restart_adopts(void **state)
 }
 
 /* The state folder tells one swd from another, by whatever way its path is written. */
+/* What is in force, and what a reload would take, may be two things; who asks is told. */
+static void another_file_than_our_own_is_told(void **state)
+{
+	struct job *job;
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	assert_int_equal(r.newest->own_file, OWN_FILE_SAME);
+	assert_string_equal(r.newest->own_path, r.config);
+	job = rig_apply(&r, FILE_TWO, 0);
+	assert_int_equal(job->result, 0);
+	job_free(job);
+	assert_int_equal(r.newest->own_file, OWN_FILE_OTHER);
+	/* Of the same size, and within the same second. */
+	rig_write(&r, FILE_TWO);
+	publish(r.o);
+	assert_int_equal(r.newest->own_file, OWN_FILE_SAME);
+	rig_write(&r, NULL);
+	publish(r.o);
+	assert_int_equal(r.newest->own_file, OWN_FILE_GONE);
+	rig_write(&r, FILE_ONE);
+	publish(r.o);
+	assert_int_equal(r.newest->own_file, OWN_FILE_OTHER);
+	assert_true(rig_reload_ok(&r) > 0);
+	assert_int_equal(r.newest->own_file, OWN_FILE_SAME);
+	rig_end(&r);
+}
+
 static void another_swd_s_filters_are_foreign(void **state)
 {
 	struct rig r;
@@ -409,6 +438,7 @@ int main(void)
 		cmocka_unit_test(own_events_leave_it_settled),
 		cmocka_unit_test(unchanged_reload_sends_nothing),
 		cmocka_unit_test(restart_adopts),
+		cmocka_unit_test(another_file_than_our_own_is_told),
 		cmocka_unit_test(another_swd_s_filters_are_foreign),
 		cmocka_unit_test(there_and_back_is_as_before),
 		cmocka_unit_test(jump_comes_last_and_goes_first),
