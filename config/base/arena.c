@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/base/arena.h"
 
+/*
+ * The first chunk, and the most: each is as big as all before it. A big one is fresh memory from
+ * the kernel, which nobody has to clear, and what is not used of it costs nothing.
+ */
 #define CHUNK_SIZE (64u << 10)
+#define CHUNK_SIZE_MAX (4u << 20)
 #define ALIGNMENT _Alignof(max_align_t)
 
 struct chunk {
@@ -12,6 +17,7 @@ struct chunk {
 
 struct arena {
 	struct chunk *chunks; /* the newest first: it gives out memory */
+	size_t size;	      /* of all of them */
 };
 
 struct arena *arena_new(void)
@@ -42,11 +48,13 @@ void *arena_alloc(struct arena *a, size_t size)
 		return NULL;
 	size = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 	if (!c || c->size - c->used < size) {
-		room = MAX(size, (size_t)CHUNK_SIZE);
+		room = MIN(MAX(a->size, (size_t)CHUNK_SIZE), (size_t)CHUNK_SIZE_MAX);
+		room = MAX(size, room);
 		c = calloc(1, sizeof(*c) + room);
 		if (!c)
 			return NULL;
 		c->size = room;
+		a->size += room;
 		c->next = a->chunks;
 		a->chunks = c;
 	}
