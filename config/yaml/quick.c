@@ -2,14 +2,18 @@
 /*
  * One pass over the lines of a text, with a stack of the block maps and lists that are open: see
  * quick.h. The texts of all scalars are one copy of the file, with a NUL behind each of them.
+ *
+ * What reads is given where to begin, and returns where it ended, or NULL: then it is not plain, or
+ * memory is short. So the place stays in a register: this is asked for each byte of a file.
  */
 #include "config/yaml/quick.h"
 
 #include <errno.h>
 
-#define NOT_PLAIN (-1) /* from all that reads; -ENOMEM is the other */
-#define KEY_MOST 1000  /* YAML knows a key again only if it is short */
+#define KEY_MOST 1000 /* YAML knows a key again only if it is short */
+#define NODES_A_PIECE 256
 
+/* A block map or list that has not ended yet. */
 struct open {
 	struct node *node;
 	const struct node **tail;
@@ -18,13 +22,13 @@ struct open {
 };
 
 struct quick {
-	const char *at, *end;	/* what is read next */
-	const char *line_start; /* of the line that is read */
-	const char *text;
-	char *copy; /* of the whole text */
+	char *line_start; /* of the line that is read */
+	char *text_end;	  /* of the last scalar: gets its NUL when all behind it has been read */
+	struct node *free, *free_end;
 	struct arena *arena;
 	struct node *root;
 	uint32_t line, nodes, depth;
+	bool no_memory;
 	struct open open[TREE_DEPTH_MAX];
 };
 
@@ -39,169 +43,152 @@ static bool goes_on(char c)
 	return word_bytes[(unsigned char)c] & 2;
 }
 
-static char peek(const struct quick *q)
+static char *skip_spaces(char *at)
 {
-	return q->at < q->end ? *q->at : '\n';
-}
-
-static char peek_at(const struct quick *q, const char *p)
-{
-	return p < q->end ? *p : '\n';
-}
-
-static void skip_spaces(struct quick *q)
-{
-	while (q->at < q->end && *q->at == ' ')
-		q->at++;
-}
-
-static uint32_t column(const struct quick *q)
-{
-	return (uint32_t)(q->at - q->line_start);
+	while (*at == ' ')
+		at++;
+	return at;
 }
 
 /* ---- nodes ---- */
 
-/* Makes a node at the place that is read, and hangs it in: into the list or map `in`. */
-static struct node *hang(struct quick *q, struct open *in, enum node_kind kind)
+static bool more_nodes(struct quick *q)
 {
-	struct node *n = ++q->nodes > TREE_NODES_MAX ? NULL : arena_alloc(q->arena, sizeof(*n));
-
-	if (!n)
-		return NULL;
-	n->kind = kind;
-	n->line = q->line;
-	n->column = column(q) + 1;
-	if (!in) {
-		q->root = n;
-		return n;
-	}
-	*in->tail = n;
-	in->tail = &n->next;
-	in->node->count += in->node->kind == NODE_LIST || in->wants_value;
-	in->wants_value = in->node->kind == NODE_MAP && !in->wants_value;
-	return n;
+	if (q->nodes == TREE_NODES_MAX)
+		return false;
+	q->free = arena_alloc(q->arena, NODES_A_PIECE * sizeof(*q->free));
+	q->no_memory = !q->free;
+	q->free_end = q->free + NODES_A_PIECE;
+	q->nodes += NODES_A_PIECE;
+	return q->free;
 }
 
-static int no_node(const struct quick *q)
+_Static_assert(TREE_NODES_MAX % NODES_A_PIECE == 0, "the last piece is a whole one");
+
+/* A node for what begins there, or NULL. */
+static inline struct node *new_node(struct quick *q, const char *at, enum node_kind kind)
 {
-	return q->nodes > TREE_NODES_MAX ? NOT_PLAIN : -ENOMEM;
+	struct node *n;
+
+	if (q->free == q->free_end && !more_nodes(q))
+		return NULL;
+	n = q->free++;
+	n->kind = kind;
+	n->line = q->line;
+	n->column = (uint32_t)(at - q->line_start) + 1;
+	return n;
 }
 
 /* ---- scalars ---- */
 
-/* The end of the word that begins here, or NULL. Inside, spaces count, and colons before a word. */
-static const char *word_end(const struct quick *q)
+static bool at_word(const char *at)
 {
-	const char *p = q->at, *space;
+	return word_bytes[(unsigned char)*at] & 1;
+}
 
-	if (!(word_bytes[(unsigned char)peek(q)] & 1))
-		return NULL;
+/* The end of the word that begins here. Inside, spaces count, and colons before a word. */
+static inline char *word_end(char *at)
+{
 	for (;;) {
-		while (p < q->end && goes_on(*p))
-			p++;
-		if (peek_at(q, p) == ':' &&
-		    (goes_on(peek_at(q, p + 1)) || peek_at(q, p + 1) == ':')) {
-			p++;
-			continue;
+		while (goes_on(*++at))
+			;
+		if (*at == ' ') {
+			char *rest = skip_spaces(at);
+
+			if (!goes_on(*rest))
+				return at;
+			at = rest;
+		} else if (*at != ':' || (at[1] != ':' && !goes_on(at[1]))) {
+			return at;
 		}
-		for (space = p; peek_at(q, space) == ' ';)
-			space++;
-		if (space == p || !goes_on(peek_at(q, space)))
-			return p;
-		p = space;
 	}
 }
 
-/* The closing quote of the text that begins here, or NULL. */
-static const char *quote_end(const struct quick *q)
+/* The closing quote of the text that begins here. */
+static char *quote_end(char *at)
 {
-	for (const char *p = q->at + 1; p < q->end; p++) {
-		if (*p == *q->at)
-			return peek_at(q, p + 1) == *p ? NULL : p;
-		if (*p < ' ' || *p > '~' || *p == '\\')
-			return NULL;
-	}
+	if (*at != '"' && *at != '\'')
+		return NULL;
+	for (char *p = at + 1; *p >= ' ' && *p <= '~' && *p != '\\'; p++)
+		if (*p == *at)
+			return p[1] == *p ? NULL : p;
 	return NULL;
 }
 
-static int scalar(struct quick *q, struct open *in)
+static inline __attribute__((always_inline)) char *read_scalar(struct quick *q, char *at,
+							       struct node **ret)
 {
-	bool quoted = peek(q) == '"' || peek(q) == '\'';
-	const char *end = quoted ? quote_end(q) : word_end(q), *first = q->at + quoted;
-	struct node *n;
+	bool plain = at_word(at);
+	char *end = plain ? word_end(at) : quote_end(at);
+	struct node *n = end ? new_node(q, at, NODE_SCALAR) : NULL;
 
-	if (!end)
-		return NOT_PLAIN;
-	n = hang(q, in, NODE_SCALAR);
 	if (!n)
-		return no_node(q);
-	n->plain = !quoted;
-	n->text = q->copy + (first - q->text);
-	n->count = (uint32_t)(end - first);
-	q->copy[end - q->text] = 0;
-	q->at = end + quoted;
-	return 0;
+		return NULL;
+	n->plain = plain;
+	n->text = plain ? at : at + 1;
+	n->count = (uint32_t)(end - n->text);
+	*q->text_end = 0;
+	q->text_end = end;
+	*ret = n;
+	return plain ? end : end + 1;
 }
 
-/* A scalar with a colon and a space, or the line's end, behind it. */
-static int key(struct quick *q, struct open *in)
+/* Goes over the colon behind a key, and the spaces behind that. */
+static inline char *skip_colon(char *at, const struct node *key)
 {
-	const char *first = q->at;
-	int r = scalar(q, in);
-
-	if (r < 0)
-		return r;
-	if (peek(q) != ':' || q->at - first > KEY_MOST)
-		return NOT_PLAIN;
-	q->at++;
-	return peek(q) == ' ' || peek(q) == '\n' ? 0 : NOT_PLAIN;
+	if (*at != ':' || key->count > KEY_MOST || (at[1] != ' ' && at[1] != '\n'))
+		return NULL;
+	return skip_spaces(at + 1);
 }
 
 /* ---- flow ---- */
 
-static int flow(struct quick *q, struct open *in, uint32_t depth);
-
-static int value(struct quick *q, struct open *in, uint32_t depth)
+static bool at_flow(const char *at)
 {
-	return peek(q) == '{' || peek(q) == '[' ? flow(q, in, depth) : scalar(q, in);
+	return *at == '{' || *at == '[';
 }
 
-/* "{k: v, k: v}" or "[v, v]", up to behind its end. */
-static int flow(struct quick *q, struct open *in, uint32_t depth)
+/* "{k: v, k: v}" or "[v, v]". */
+static char *read_flow(struct quick *q, char *at, uint32_t depth, struct node **ret)
 {
-	bool map = peek(q) == '{';
+	bool map = *at == '{', key = map;
 	char close = map ? '}' : ']';
-	struct open self = { 0 };
+	struct node *self = new_node(q, at, map ? NODE_MAP : NODE_LIST);
+	const struct node **tail;
 
-	if (depth >= TREE_DEPTH_MAX)
-		return NOT_PLAIN;
-	self.node = hang(q, in, map ? NODE_MAP : NODE_LIST);
-	if (!self.node)
-		return no_node(q);
-	self.tail = &self.node->first;
-	q->at++;
-	skip_spaces(q);
-	while (peek(q) != close) {
-		int r = map ? key(q, &self) : 0;
+	if (!self || depth >= TREE_DEPTH_MAX)
+		return NULL;
+	tail = &self->first;
+	at = skip_spaces(at + 1);
+	for (bool more = *at != close; more; key = map && !key) {
+		struct node *n, *inner;
 
-		skip_spaces(q);
-		if (r == 0)
-			r = value(q, &self, depth + 1);
-		if (r < 0)
-			return r;
-		skip_spaces(q);
-		if (peek(q) == close)
-			break;
-		if (peek(q) != ',')
-			return NOT_PLAIN;
-		q->at++;
-		skip_spaces(q);
-		if (peek(q) == close)
-			return NOT_PLAIN;
+		if (!key && at_flow(at)) {
+			at = read_flow(q, at, depth + 1, &inner);
+			n = inner;
+		} else {
+			at = read_scalar(q, at, &n);
+		}
+		if (!at)
+			return NULL;
+		*tail = n;
+		tail = &n->next;
+		if (key) {
+			at = skip_colon(at, n);
+			if (!at)
+				return NULL;
+			continue;
+		}
+		self->count++;
+		at = skip_spaces(at);
+		more = *at == ',';
+		if (more)
+			at = skip_spaces(at + 1);
 	}
-	q->at++;
-	return 0;
+	if (*at != close)
+		return NULL;
+	*ret = self;
+	return at + 1;
 }
 
 /* ---- blocks ---- */
@@ -211,38 +198,51 @@ static struct open *top(struct quick *q)
 	return q->depth ? &q->open[q->depth - 1] : NULL;
 }
 
-static int open_block(struct quick *q, enum node_kind kind)
+/* Hangs a node into the block that is open. */
+static void hang(struct quick *q, struct node *n)
 {
-	struct node *n;
+	struct open *in = top(q);
 
-	if (q->depth == TREE_DEPTH_MAX)
-		return NOT_PLAIN;
-	n = hang(q, top(q), kind);
-	if (!n)
-		return no_node(q);
-	q->open[q->depth++] = (struct open){ .node = n, .tail = &n->first, .indent = column(q) };
-	return 0;
+	if (!in) {
+		q->root = n;
+		return;
+	}
+	*in->tail = n;
+	in->tail = &n->next;
+	in->node->count += in->node->kind == NODE_LIST || in->wants_value;
+	in->wants_value = in->node->kind == NODE_MAP && !in->wants_value;
 }
 
-static bool at_item(const struct quick *q)
+static bool open_block(struct quick *q, const char *at, enum node_kind kind)
 {
-	return peek(q) == '-' && peek_at(q, q->at + 1) == ' ';
+	struct node *n = q->depth < TREE_DEPTH_MAX ? new_node(q, at, kind) : NULL;
+
+	if (!n)
+		return false;
+	hang(q, n);
+	q->open[q->depth++] =
+		(struct open){ .node = n, .tail = &n->first, .indent = n->column - 1 };
+	return true;
+}
+
+static bool at_item(const char *at)
+{
+	return at[0] == '-' && at[1] == ' ';
 }
 
 /* Closes what the line that begins here is not in, and opens what it begins. */
-static int find_block(struct quick *q)
+static bool find_block(struct quick *q, const char *at)
 {
-	enum node_kind kind = at_item(q) ? NODE_LIST : NODE_MAP;
-	uint32_t indent = column(q);
+	enum node_kind kind = at_item(at) ? NODE_LIST : NODE_MAP;
+	uint32_t indent = (uint32_t)(at - q->line_start);
 	struct open *in = top(q);
 
 	if (!in)
-		return indent == 0 && kind == NODE_MAP ? open_block(q, kind) : NOT_PLAIN;
+		return indent == 0 && kind == NODE_MAP && open_block(q, at, kind);
 	if (in->node->kind == NODE_MAP && in->wants_value) {
 		/* A list may stand right below its key. */
-		if (indent > in->indent || (indent == in->indent && kind == NODE_LIST))
-			return open_block(q, kind);
-		return NOT_PLAIN;
+		return (indent > in->indent || (indent == in->indent && kind == NODE_LIST)) &&
+		       open_block(q, at, kind);
 	}
 	while (q->depth > 1 &&
 	       (in->indent > indent ||
@@ -250,97 +250,105 @@ static int find_block(struct quick *q)
 		q->depth--;
 		in = top(q);
 	}
-	return in->indent == indent && in->node->kind == kind ? 0 : NOT_PLAIN;
+	return in->indent == indent && in->node->kind == kind;
+}
+
+static char *read_value(struct quick *q, char *at)
+{
+	struct node *n;
+
+	at = at_flow(at) ? read_flow(q, at, q->depth, &n) : read_scalar(q, at, &n);
+	if (at)
+		hang(q, n);
+	return at;
 }
 
 /* "key: value" or "key:". */
-static int entry(struct quick *q)
+static char *read_entry(struct quick *q, char *at)
 {
-	int r = key(q, top(q));
+	struct node *key;
 
-	if (r < 0)
-		return r;
-	skip_spaces(q);
-	if (peek(q) == '#')
-		q->at--; /* the space in front of it is its own */
-	else if (peek(q) != '\n')
-		return value(q, top(q), q->depth);
-	return 0;
+	at = read_scalar(q, at, &key);
+	if (at)
+		at = skip_colon(at, key);
+	if (!at)
+		return NULL;
+	hang(q, key);
+	if (*at == '#')
+		return at - 1; /* the space in front of it is its own */
+	return *at == '\n' ? at : read_value(q, at);
 }
 
 /* True if a key begins here: a scalar and a colon behind it. */
-static bool at_key(struct quick *q)
+static bool at_key(char *at)
 {
-	bool quoted = peek(q) == '"' || peek(q) == '\'';
-	const char *end = quoted ? quote_end(q) : word_end(q);
+	const char *end = at_word(at) ? word_end(at) : quote_end(at);
 
-	return end && peek_at(q, end + quoted) == ':';
+	return end && end[!at_word(at)] == ':';
 }
 
-static int item(struct quick *q)
+static char *read_item(struct quick *q, char *at)
 {
-	int r;
-
-	q->at++;
-	skip_spaces(q);
-	if (!at_key(q))
-		return value(q, top(q), q->depth);
-	r = open_block(q, NODE_MAP);
-	return r < 0 ? r : entry(q);
+	at = skip_spaces(at + 1);
+	if (at_flow(at) || !at_key(at))
+		return read_value(q, at);
+	return open_block(q, at, NODE_MAP) ? read_entry(q, at) : NULL;
 }
 
-/* A comment up to the line's end. */
-static int comment(struct quick *q)
+/* Up to the line's end. */
+static char *skip_comment(char *at)
 {
-	for (; q->at < q->end && *q->at != '\n'; q->at++)
-		if (*q->at < ' ' || *q->at > '~')
-			return NOT_PLAIN;
-	return 0;
+	for (; *at != '\n'; at++)
+		if (*at < ' ' || *at > '~')
+			return NULL;
+	return at;
 }
 
-/* Nothing more on this line but spaces and a comment. */
-static int line_end(struct quick *q)
+/* Up to the line's end as well: nothing more is there but spaces and a comment. */
+static char *skip_rest(char *at)
 {
-	const char *before = q->at;
+	char *rest = skip_spaces(at);
 
-	skip_spaces(q);
-	if (peek(q) == '#' && q->at > before)
-		return comment(q);
-	return peek(q) == '\n' ? 0 : NOT_PLAIN;
+	if (*rest == '#' && rest > at)
+		return skip_comment(rest);
+	return *rest == '\n' ? rest : NULL;
 }
 
-static int read_line(struct quick *q)
+/* Up to its end. */
+static char *read_line(struct quick *q, char *at)
 {
-	int r;
-
-	q->line_start = q->at;
+	q->line_start = at;
 	q->line++;
-	skip_spaces(q);
-	if (peek(q) == '\n')
-		return 0;
-	if (peek(q) == '#')
-		return comment(q);
-	r = find_block(q);
-	if (r == 0)
-		r = at_item(q) ? item(q) : entry(q);
-	return r < 0 ? r : line_end(q);
+	at = skip_spaces(at);
+	if (*at == '\n')
+		return at;
+	if (*at == '#')
+		return skip_comment(at);
+	if (!find_block(q, at))
+		return NULL;
+	at = at_item(at) ? read_item(q, at) : read_entry(q, at);
+	return at ? skip_rest(at) : NULL;
 }
 
 int quick_parse(const char *text, size_t size, struct arena *a, const struct node **ret)
 {
-	struct quick q = { .at = text, .text = text, .end = text + size, .arena = a };
-	int r = 0;
+	char *at = arena_alloc(a, size + 2), *end = at + size;
+	struct quick q = { .text_end = end + 1, .arena = a };
 
-	q.copy = arena_strndup(a, text, size);
-	if (!q.copy)
+	if (!at)
 		return -ENOMEM;
-	while (r == 0 && q.at < q.end) {
-		r = read_line(&q);
-		q.at++;
+	memcpy(at, text, size);
+	*end = '\n'; /* each line has an end */
+	while (at && at < end) {
+		at = read_line(&q, at);
+		if (at)
+			at++;
 	}
-	if (r == 0 && (!q.root || top(&q)->wants_value))
-		r = NOT_PLAIN;
-	if (r == 0)
-		*ret = q.root;
-	return r == 0 ? 1 : r == NOT_PLAIN ? 0 : r;
+	if (q.no_memory)
+		return -ENOMEM;
+	if (!at || !q.root || top(&q)->wants_value)
+		return 0;
+	*q.text_end = 0;
+	*ret = q.root;
+	return 1;
 }
