@@ -44,12 +44,55 @@ void mac_print(const uint8_t mac[6], char to[MAC_TEXT])
 		 mac[4], mac[5]);
 }
 
+/*
+ * The end of the IPv4 address that begins here, or NULL. inet_pton() takes the same, but wants a
+ * text for itself, and a large file has two addresses a rule.
+ */
+static const char *read_ipv4(const char *s, uint8_t ret[4])
+{
+	for (size_t i = 0; i < 4; i++) {
+		unsigned int part = (unsigned int)*s++ - '0';
+
+		if (part > 9)
+			return NULL;
+		for (; part && *s >= '0' && *s <= '9'; s++) {
+			part = part * 10 + (unsigned int)(*s - '0');
+			if (part > 255)
+				return NULL;
+		}
+		ret[i] = (uint8_t)part;
+		if (i < 3 && *s++ != '.')
+			return NULL;
+	}
+	return s;
+}
+
+/* The end of the address that begins here, of either family, at `until` or the text's end. */
+static const char *read_ip(const char *s, char until, int *ret_family, uint8_t ret[16])
+{
+	const char *end = read_ipv4(s, ret);
+	char text[INET6_ADDRSTRLEN];
+	size_t n;
+
+	*ret_family = 4;
+	if (end && (!*end || *end == until))
+		return end;
+	*ret_family = 6;
+	end = strchrnul(s, until);
+	n = (size_t)(end - s);
+	if (n >= sizeof(text))
+		return NULL;
+	memcpy(text, s, n);
+	text[n] = '\0';
+	return inet_pton(AF_INET6, text, ret) == 1 ? end : NULL;
+}
+
 int ip_parse(const char *s, int *ret_family, uint8_t ret[16])
 {
 	uint8_t addr[16] = { 0 };
-	int family = strchr(s, ':') ? 6 : 4;
+	int family;
 
-	if (inet_pton(family == 6 ? AF_INET6 : AF_INET, s, addr) != 1)
+	if (!read_ip(s, '\0', &family, addr))
 		return -EINVAL;
 	memcpy(ret, addr, sizeof(addr));
 	*ret_family = family;
@@ -58,23 +101,17 @@ int ip_parse(const char *s, int *ret_family, uint8_t ret[16])
 
 int ip_prefix_parse(const char *s, int *ret_family, uint8_t ret[16], uint8_t *ret_len)
 {
-	const char *slash = strchr(s, '/');
-	char text[INET6_ADDRSTRLEN];
-	size_t n = slash ? (size_t)(slash - s) : strlen(s);
-	uint8_t addr[16];
+	uint8_t addr[16] = { 0 };
+	const char *end;
 	uint64_t len;
 	int family, r;
 
-	if (n >= sizeof(text))
+	end = read_ip(s, '/', &family, addr);
+	if (!end)
 		return -EINVAL;
-	memcpy(text, s, n);
-	text[n] = '\0';
-	r = ip_parse(text, &family, addr);
-	if (r < 0)
-		return r;
 	len = family == 6 ? 128 : 32;
-	if (slash) {
-		r = parse_u64(slash + 1, 0, len, &len);
+	if (*end) {
+		r = parse_u64(end + 1, 0, len, &len);
 		if (r < 0)
 			return r;
 	}
