@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#define SPREAD 0x9e3779b97f4a7c15ULL
+
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
 	const uint8_t *b = bytes;
@@ -21,7 +23,7 @@ uint64_t hash_text(const void *text, size_t size)
 
 	for (; size >= sizeof(word); size -= sizeof(word), at += sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash = (hash ^ word) * SPREAD;
 		hash ^= hash >> 29;
 	}
 	return hash_bytes(hash, at, size);
@@ -30,17 +32,20 @@ uint64_t hash_text(const void *text, size_t size)
 int hash_any_twice(const struct hash_list *l)
 {
 	_cleanup_free_ uint32_t *seen = NULL; /* open addressing: index + 1 */
-	size_t space = 16;
+	unsigned int bits = 4;
+	size_t last;
 
-	while (space < 2 * l->count)
-		space *= 2;
-	seen = calloc(space, sizeof(*seen));
+	while (1ull << bits < 2 * l->count)
+		bits++;
+	last = (1ull << bits) - 1;
+	seen = calloc(last + 1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->count; i++) {
-		size_t at = l->hash(l->list, i) & (space - 1);
+		/* The upper bits of a product come from all of the hash. */
+		size_t at = (l->hash(l->list, i) * SPREAD) >> (64 - bits);
 
-		for (; seen[at]; at = (at + 1) & (space - 1))
+		for (; seen[at]; at = (at + 1) & last)
 			if (l->same(l->list, seen[at] - 1, i))
 				return 1;
 		seen[at] = (uint32_t)i + 1;
