@@ -109,6 +109,37 @@ const char *field_name_at(size_t i)
 	return NULL;
 }
 
+/*
+ * Where names are looked up: by their first letter to the first row of each name, and from that to
+ * the others of that name. FIELD_COUNT_ ends both.
+ */
+static uint8_t by_letter[256], next_name[FIELD_COUNT_ + 1], next_alike[FIELD_COUNT_];
+
+__attribute__((constructor)) static void index_rows(void)
+{
+	memset(by_letter, FIELD_COUNT_, sizeof(by_letter));
+	next_name[FIELD_COUNT_] = FIELD_COUNT_;
+	for (size_t f = FIELD_COUNT_; f-- > 0;) {
+		uint8_t *at = &by_letter[(unsigned char)field_rows[f].name[0]];
+
+		while (*at < FIELD_COUNT_ && !streq(field_rows[*at].name, field_rows[f].name))
+			at = &next_name[*at];
+		next_alike[f] = *at;
+		next_name[f] = next_name[*at];
+		*at = (uint8_t)f;
+	}
+}
+
+/* The first row of that name, or FIELD_COUNT_. */
+static size_t row_named(const char *name)
+{
+	size_t f = by_letter[(unsigned char)name[0]];
+
+	while (f < FIELD_COUNT_ && !streq(field_rows[f].name, name))
+		f = next_name[f];
+	return f;
+}
+
 static void put_number(uint8_t *to, size_t size, uint32_t v)
 {
 	for (size_t i = size; i-- > 0; v >>= 8)
@@ -148,40 +179,69 @@ static int parse_number(const struct field_row *row, const char *s, uint8_t *ret
 	return 0;
 }
 
-static int parse_address(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
-{
-	const char *slash = strchr(s, '/');
-	uint8_t addr[16], bits[16], len;
-	char head[64];
-	int want = row->type == FIELD_TYPE_IPV6 ? 6 : 4;
-	int family, r;
+/* Values and masks are read into 16 bytes, zero where the row has less. */
+struct masked {
+	union {
+		uint8_t value[16];
+		uint64_t value_words[2];
+	};
+	union {
+		uint8_t mask[16];
+		uint64_t mask_words[2];
+	};
+};
 
-	r = ip_prefix_parse(s, &family, addr, &len);
-	if (r == 0) {
-		ip_mask(family, len, bits);
-	} else if (slash && strpbrk(slash, ".:")) { /* a mask written as an address */
-		if ((size_t)(slash - s) >= sizeof(head))
-			return -EINVAL;
-		memcpy(head, s, (size_t)(slash - s));
-		head[slash - s] = '\0';
-		r = ip_parse(slash + 1, &family, bits);
-		if (r < 0 || family != want)
-			return -EINVAL;
-		r = ip_parse(head, &family, addr);
-	}
-	if (r < 0)
-		return r;
-	if (family != want)
+/* Bits that nobody looks at: the person meant something else. */
+static bool outside_mask(const struct masked *v)
+{
+	return (v->value_words[0] & ~v->mask_words[0]) | (v->value_words[1] & ~v->mask_words[1]);
+}
+
+/* A mask that looks at nothing would match everything: nobody writes that on purpose. */
+static bool looks_at_nothing(const struct masked *v)
+{
+	return !(v->mask_words[0] | v->mask_words[1]);
+}
+
+/* "192.0.2.1/255.0.255.0" */
+static int parse_address_mask(const char *s, const char *slash, int want, struct masked *ret)
+{
+	char head[64];
+	int family;
+
+	if ((size_t)(slash - s) >= sizeof(head))
 		return -EINVAL;
-	for (size_t i = 0; i < row->size; i++)
-		if (addr[i] & (uint8_t)~bits[i])
-			return -EINVAL; /* host bits: the person meant something else */
-	memcpy(value, addr, row->size);
-	memcpy(mask, bits, row->size);
+	memcpy(head, s, (size_t)(slash - s));
+	head[slash - s] = '\0';
+	if (ip_parse(slash + 1, &family, ret->mask) < 0 || family != want)
+		return -EINVAL;
+	if (ip_parse(head, &family, ret->value) < 0 || family != want)
+		return -EINVAL;
 	return 0;
 }
 
-static int parse_flags(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
+static int parse_address(const struct field_row *row, const char *s, struct masked *ret)
+{
+	int want = row->type == FIELD_TYPE_IPV6 ? 6 : 4, family;
+	uint8_t len;
+	int r = ip_prefix_parse(s, &family, ret->value, &len);
+
+	if (r == 0) {
+		if (family != want)
+			return -EINVAL;
+		ip_mask(family, len, ret->mask);
+	} else {
+		const char *slash = strchr(s, '/');
+
+		if (slash && strpbrk(slash, ".:"))
+			r = parse_address_mask(s, slash, want, ret);
+	}
+	if (r < 0)
+		return r;
+	return outside_mask(ret) ? -EINVAL : 0;
+}
+
+static int parse_flags(const struct field_row *row, const char *s, struct masked *ret)
 {
 	uint32_t bits = 0, care = 0, bit;
 	char word[16];
@@ -203,13 +263,13 @@ static int parse_flags(const struct field_row *row, const char *s, uint8_t *valu
 			break;
 		s += n + 1;
 	}
-	put_number(value, row->size, bits);
-	put_number(mask, row->size, care);
+	put_number(ret->value, row->size, bits);
+	put_number(ret->mask, row->size, care);
 	return 0;
 }
 
 /* Both ends of "1000-2000"; value gets the lower, mask the upper. */
-static int parse_range(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
+static int parse_range(const struct field_row *row, const char *s, struct masked *ret)
 {
 	const char *dash = strchr(s, '-');
 	char low[16];
@@ -219,39 +279,36 @@ static int parse_range(const struct field_row *row, const char *s, uint8_t *valu
 		return -EINVAL;
 	memcpy(low, s, (size_t)(dash - s));
 	low[dash - s] = '\0';
-	r = parse_number(row, low, value);
+	r = parse_number(row, low, ret->value);
 	if (r == 0)
-		r = parse_number(row, dash + 1, mask);
+		r = parse_number(row, dash + 1, ret->mask);
 	if (r < 0)
 		return r;
 	/* Flower wants the lower end below the upper one (cls_flower: "Invalid port range"). */
-	return get_number(value, row->size) < get_number(mask, row->size) ? 0 : -EINVAL;
+	return get_number(ret->value, row->size) < get_number(ret->mask, row->size) ? 0 : -EINVAL;
 }
 
 /* "VALUE" or "VALUE/MASK", each read by one(). */
-static int parse_masked(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask,
+static int parse_masked(const struct field_row *row, const char *s, struct masked *ret,
 			int (*one)(const struct field_row *row, const char *s, uint8_t *ret))
 {
 	const char *slash = row->masked ? strchr(s, '/') : NULL;
 	char head[64];
 	int r;
 
-	memset(mask, 0xff, row->size);
+	memset(ret->mask, 0xff, row->size);
 	if (!slash)
-		return one(row, s, value);
+		return one(row, s, ret->value);
 	if ((size_t)(slash - s) >= sizeof(head))
 		return -EINVAL;
 	memcpy(head, s, (size_t)(slash - s));
 	head[slash - s] = '\0';
-	r = one(row, head, value);
+	r = one(row, head, ret->value);
 	if (r == 0)
-		r = one(row, slash + 1, mask);
+		r = one(row, slash + 1, ret->mask);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < row->size; i++)
-		if (value[i] & (uint8_t)~mask[i])
-			return -EINVAL;
-	return 0;
+	return outside_mask(ret) ? -EINVAL : 0;
 }
 
 static int parse_mac(const struct field_row *row, const char *s, uint8_t *ret)
@@ -259,54 +316,36 @@ static int parse_mac(const struct field_row *row, const char *s, uint8_t *ret)
 	return mac_parse(s, ret);
 }
 
-static int parse_row(const struct field_row *row, const char *s, uint8_t *value, uint8_t *mask)
+static int parse_row(const struct field_row *row, const char *s, struct masked *ret)
 {
 	switch (row->type) {
 	case FIELD_TYPE_UINT:
 	case FIELD_TYPE_PORT:
 	case FIELD_TYPE_NAME:
-		return parse_masked(row, s, value, mask, parse_number);
+		return parse_masked(row, s, ret, parse_number);
 	case FIELD_TYPE_MAC:
-		return parse_masked(row, s, value, mask, parse_mac);
+		return parse_masked(row, s, ret, parse_mac);
 	case FIELD_TYPE_IPV4:
 	case FIELD_TYPE_IPV6:
-		return parse_address(row, s, value, mask);
+		return parse_address(row, s, ret);
 	case FIELD_TYPE_RANGE:
-		return parse_range(row, s, value, mask);
+		return parse_range(row, s, ret);
 	case FIELD_TYPE_FLAGS:
-		return parse_flags(row, s, value, mask);
+		return parse_flags(row, s, ret);
 	}
 	return -EINVAL;
 }
 
-/* A mask that looks at nothing would match everything: nobody writes that on purpose. */
-static bool looks_at_nothing(const struct field_row *row, const uint8_t *mask)
-{
-	for (size_t i = 0; i < row->size; i++)
-		if (mask[i])
-			return false;
-	return true;
-}
-
-/* The next row of that name from `f` on, or FIELD_COUNT_. */
-static size_t next_named(const char *name, size_t f)
-{
-	while (f < FIELD_COUNT_ &&
-	       !(field_rows[f].name[0] == name[0] && streq(field_rows[f].name, name)))
-		f++;
-	return f;
-}
-
 int field_parse(const char *name, const char *text, struct match *m, const char **ret_expected)
 {
-	uint8_t value[16] = { 0 }, mask[16] = { 0 };
 	bool known = false, out_of_range = false;
-	size_t first = next_named(name, 0);
+	size_t first = row_named(name);
 
-	for (size_t f = first; f < FIELD_COUNT_; f = next_named(name, f + 1))
+	for (size_t f = first; f < FIELD_COUNT_; f = next_alike[f])
 		if (match_has(match_view(m), (enum field)f))
 			return -EEXIST;
-	for (size_t f = first; f < FIELD_COUNT_; f = next_named(name, f + 1)) {
+	for (size_t f = first; f < FIELD_COUNT_; f = next_alike[f]) {
+		struct masked v = { 0 };
 		int r;
 
 		if (field_rows[f].internal)
@@ -314,12 +353,12 @@ int field_parse(const char *name, const char *text, struct match *m, const char 
 		known = true;
 		if (ret_expected)
 			*ret_expected = field_rows[f].expected;
-		r = parse_row(&field_rows[f], text, value, mask);
+		r = parse_row(&field_rows[f], text, &v);
 		/* A prefix of length 0 says the family and nothing else: compile needs it said. */
-		if (r == 0 && looks_at_nothing(&field_rows[f], mask))
+		if (r == 0 && looks_at_nothing(&v))
 			r = -ERANGE;
 		if (r == 0) {
-			match_set(m, (enum field)f, value, mask);
+			match_set(m, (enum field)f, v.value, v.mask);
 			return 0;
 		}
 		out_of_range |= r == -ERANGE;
@@ -327,6 +366,26 @@ int field_parse(const char *name, const char *text, struct match *m, const char 
 	if (!known)
 		return -ENOENT;
 	return out_of_range ? -ERANGE : -EINVAL;
+}
+
+bool field_reparse(const char *name, const char *text, struct match *m)
+{
+	for (size_t f = row_named(name); f < FIELD_COUNT_; f = next_alike[f]) {
+		const struct field_row *row = &field_rows[f];
+		const uint8_t *value;
+		struct masked v = { 0 };
+		uint8_t *to;
+
+		if (row->internal || !match_get(match_view(m), (enum field)f, &value, NULL))
+			continue;
+		if (parse_row(row, text, &v) < 0 || looks_at_nothing(&v))
+			return false;
+		to = m->bytes + (value - m->bytes);
+		memcpy(to, v.value, row->size);
+		memcpy(to + row->size, v.mask, row->size);
+		return true;
+	}
+	return false;
 }
 
 static void print_number(const struct field_row *row, const uint8_t *value, char *to, size_t size)

@@ -99,6 +99,12 @@ struct match;
  */
 int field_parse(const char *name, const char *text, struct match *m, const char **ret_expected);
 
+/*
+ * Gives a field that m has another value, if the row that it has is the one for that text. False,
+ * with nothing changed, if not.
+ */
+bool field_reparse(const char *name, const char *text, struct match *m);
+
 #define FIELD_TEXT 128
 /* The value as people write it, such that field_parse() reads it back. */
 void field_print(enum field f, const uint8_t *value, const uint8_t *mask, char to[FIELD_TEXT]);

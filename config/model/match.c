@@ -23,19 +23,6 @@ static bool is_range(enum field f)
 	return field_row(f)->type == FIELD_TYPE_RANGE;
 }
 
-bool match_next(struct match_view v, size_t *offset, struct match_entry *ret)
-{
-	const uint8_t *at = v.bytes + *offset;
-
-	if (*offset >= v.size)
-		return false;
-	ret->field = (enum field)at[0];
-	ret->value = at + 1;
-	ret->mask = at + 1 + field_row(ret->field)->size;
-	*offset += entry_size(ret->field);
-	return true;
-}
-
 /* Where f is, or where it belongs. True if it is there. */
 static bool find(struct match_view v, enum field f, size_t *ret_offset)
 {
@@ -59,26 +46,25 @@ void match_clear(struct match *m, enum field f)
 
 void match_set(struct match *m, enum field f, const void *value, const void *mask)
 {
-	const uint8_t *value_bytes = value, *mask_bytes = mask;
 	size_t n = field_row(f)->size, at;
-	uint8_t *entry, any = 0;
+	bool there = find(match_view(m), f, &at);
+	uint8_t *entry = m->bytes + at, any = 0;
 
-	match_clear(m, f);
-	for (size_t i = 0; mask && i < n; i++)
-		any |= mask_bytes[i];
-	if (mask && !any)
-		return;
-	find(match_view(m), f, &at);
-	entry = m->bytes + at;
-	memmove(entry + entry_size(f), entry, m->size - at);
-	m->size = (uint16_t)(m->size + entry_size(f));
-	entry[0] = (uint8_t)f;
+	if (!there) {
+		if (at < m->size)
+			memmove(entry + entry_size(f), entry, m->size - at);
+		m->size = (uint16_t)(m->size + entry_size(f));
+		entry[0] = (uint8_t)f;
+	}
 	for (size_t i = 0; i < n; i++) {
-		uint8_t bits = mask ? mask_bytes[i] : 0xff;
+		uint8_t bits = mask ? ((const uint8_t *)mask)[i] : 0xff;
 
-		entry[1 + i] = is_range(f) ? value_bytes[i] : value_bytes[i] & bits;
+		any |= bits;
+		entry[1 + i] = ((const uint8_t *)value)[i] & (is_range(f) ? 0xff : bits);
 		entry[1 + n + i] = bits;
 	}
+	if (!any)
+		match_clear(m, f);
 }
 
 void match_set_u8(struct match *m, enum field f, uint8_t value)

@@ -52,7 +52,20 @@ struct match_entry {
 	const uint8_t *value, *mask;
 };
 /* Walks the entries in order: *offset starts at 0; false at the end. */
-bool match_next(struct match_view v, size_t *offset, struct match_entry *ret);
+static inline bool match_next(struct match_view v, size_t *offset, struct match_entry *ret)
+{
+	const uint8_t *at = v.bytes + *offset;
+	size_t size;
+
+	if (*offset >= v.size)
+		return false;
+	ret->field = (enum field)at[0];
+	size = field_row(ret->field)->size;
+	ret->value = at + 1;
+	ret->mask = at + 1 + size;
+	*offset += 1 + 2 * size;
+	return true;
+}
 
 /* How many tags frames need to match: 0, 1 or 2. */
 unsigned int match_tags(struct match_view v);

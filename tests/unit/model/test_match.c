@@ -58,7 +58,7 @@ static void test_every_field_reads_what_it_prints(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		struct match m = { 0 };
-		struct match_entry e;
+		struct match_entry e = { 0 };
 		size_t offset = 0;
 		char text[FIELD_TEXT];
 		int r = field_parse(good[i].name, good[i].text, &m, NULL);
