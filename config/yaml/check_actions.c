@@ -29,7 +29,7 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 		       const struct draft_rule *r)
 {
 	enum tagging tagging = draft_tagging(b, r);
-	unsigned int tags = match_tags(draft_match_view(&r->match));
+	unsigned int tags = r->match.tags;
 
 	if (!HAS(r, RULE_MATCH))
 		return;
@@ -73,7 +73,7 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 static void check_deep_ttl(const struct checker *c, const struct draft_block *b,
 			   const struct draft_rule *r)
 {
-	unsigned int tags = match_tags(draft_match_view(&r->match));
+	unsigned int tags = r->match.tags;
 
 	if (!HAS(r, RULE_MATCH) || draft_offload(b, r) == OFFLOAD_REQUIRED)
 		return;

@@ -7,29 +7,9 @@
 
 #include "config/yaml/check.h"
 
-/* What frames a field is about. */
-static unsigned int field_carries(struct match_view v, enum field f)
-{
-	uint8_t proto;
-
-	if (f == FIELD_IP_PROTO && match_get_u8(v, f, &proto))
-		return ip_proto_carries(proto);
-	return field_row(f)->carries;
-}
-
-static unsigned int match_carries(const struct draft_match *m)
-{
-	unsigned int carries = ethertype_carries(m->ethertype);
-	struct match_entry e;
-
-	for (size_t offset = 0; match_next(draft_match_view(m), &offset, &e);)
-		carries &= field_carries(draft_match_view(m), e.field);
-	return carries;
-}
-
 const char *match_protocol(const struct draft_match *m)
 {
-	switch (match_carries(m)) {
+	switch (m->carries) {
 	case CARRIES_IPV4:
 		return "ip";
 	case CARRIES_IPV6:
@@ -45,7 +25,7 @@ const char *match_protocol(const struct draft_match *m)
 
 bool match_is_ip(const struct draft_match *m)
 {
-	return match_carries(m) & CARRIES_IP;
+	return m->carries & CARRIES_IP;
 }
 
 static const char *carries_words(unsigned int carries)
@@ -71,8 +51,10 @@ static bool check_carries(const struct checker *c, const struct draft_block *b,
 	struct match_view v = draft_match_view(&r->match);
 	struct match_entry e, other;
 
+	if (r->match.carries && r->match.ethertype != ETHERTYPE_ALL)
+		return true;
 	for (size_t offset = 0; match_next(v, &offset, &e);) {
-		unsigned int mine = field_carries(v, e.field);
+		unsigned int mine = draft_field_carries(v, e.field);
 
 		if (r->match.ethertype == ETHERTYPE_ALL && mine != CARRIES_ANYTHING) {
 			check_add_rule(c, DIAG_ERROR, b, r,
@@ -92,7 +74,7 @@ static bool check_carries(const struct checker *c, const struct draft_block *b,
 			return false;
 		}
 		for (size_t before = 0; match_next(v, &before, &other) && before < offset;) {
-			unsigned int its = field_carries(v, other.field);
+			unsigned int its = draft_field_carries(v, other.field);
 
 			if (mine & its)
 				continue;
@@ -115,8 +97,11 @@ static void check_needs_proto(const struct checker *c, const struct draft_block 
 	struct match_view v = draft_match_view(&r->match);
 	struct match_entry e;
 	uint8_t proto = 0;
-	bool has_proto = match_get_u8(v, FIELD_IP_PROTO, &proto);
+	bool has_proto;
 
+	if (!r->match.needs_proto)
+		return;
+	has_proto = match_get_u8(v, FIELD_IP_PROTO, &proto);
 	for (size_t offset = 0; match_next(v, &offset, &e);) {
 		const struct field_row *row = field_row(e.field);
 
@@ -133,10 +118,9 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 		       const struct draft_rule *r)
 {
 	struct match_view v = draft_match_view(&r->match);
-	struct origin tagging = match_at(&r->match, "tagging");
 	struct match_entry e;
 
-	for (size_t offset = 0; match_next(v, &offset, &e);) {
+	for (size_t offset = 0; r->match.tags == 2 && match_next(v, &offset, &e);) {
 		const char *name = field_row(e.field)->name;
 
 		if (field_row(e.field)->tags == 2 && !match_has(v, FIELD_VLAN))
@@ -147,12 +131,12 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 				name, field_row(FIELD_VLAN)->name);
 	}
 	if (r->match.tagging && draft_tagging(b, r) == TAGGING_VLAN)
-		check_add_rule(c, DIAG_ERROR, b, r, tagging,
+		check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, "tagging"),
 			       "the match names a tag already, expected no tagging: %s beside it",
 			       tagging_name((enum tagging)r->match.tagging));
 	if (ethertype_is_vlan(r->match.ethertype) && r->match.tagging == TAGGING_NONE)
 		check_add_rule(
-			c, DIAG_ERROR, b, r, tagging,
+			c, DIAG_ERROR, b, r, match_at(&r->match, "tagging"),
 			"no frame has both: the ethertype is that of a tag and tagging says there "
 			"is none, expected one of them");
 }
@@ -175,7 +159,7 @@ static void check_untagged(const struct checker *c, const struct draft_block *b,
 	bool all = r->match.ethertype == ETHERTYPE_ALL && !r->match.tagging;
 
 	if (draft_tagging(b, r) != TAGGING_NONE || all || ethertype_is_vlan(r->match.ethertype) ||
-	    match_carries(&r->match) != CARRIES_ANYTHING || has_action(r, ACTION_DEC_TTL))
+	    r->match.carries != CARRIES_ANYTHING || has_action(r, ACTION_DEC_TTL))
 		return;
 	check_add_rule(c, DIAG_ERROR, b, r, node_origin(r->match.node),
 		       "no filter can say 'every frame without a tag', expected an ethertype or a "

@@ -45,7 +45,7 @@ static uint64_t name_hash(const void *rules, size_t i)
 {
 	const char *name = ((const struct draft_rule *)rules)[i].name;
 
-	return hash_bytes(HASH_START, name ? name : "", name ? strlen(name) : 0);
+	return name ? hash_text(name, strlen(name)) : 0;
 }
 
 static bool name_same(const void *rules, size_t a, size_t b)
@@ -180,6 +180,11 @@ struct twin {
 	enum tagging tagging;
 };
 
+static struct twin twin_of(const struct draft_block *b, const struct draft_rule *r)
+{
+	return (struct twin){ r, draft_tagging(b, r) };
+}
+
 static int compare_twins(const struct twin *x, const struct twin *y)
 {
 	if (x->rule->chain != y->rule->chain)
@@ -199,36 +204,41 @@ static int by_match(const void *a, const void *b)
 	return r ? r : CMP(x->rule, y->rule);
 }
 
-static uint64_t twin_hash(const void *list, size_t i)
+static const struct draft_rule *rule_at(const void *block, size_t i)
 {
-	const struct twin *t = (const struct twin *)list + i;
-	const struct draft_match *m = &t->rule->match;
-	uint32_t rest[] = { t->rule->chain, t->tagging, m->ethertype };
-
-	return hash_bytes(hash_bytes(HASH_START, rest, sizeof(rest)), draft_match_view(m).bytes,
-			  m->size);
+	return (const struct draft_rule *)((const struct draft_block *)block)->rules.at + i;
 }
 
-static bool twin_same(const void *list, size_t a, size_t b)
+static uint64_t match_hash(const void *block, size_t i)
 {
-	return compare_twins((const struct twin *)list + a, (const struct twin *)list + b) == 0;
+	const struct draft_rule *r = rule_at(block, i);
+
+	return hash_text(draft_match_view(&r->match).bytes, r->match.size) + r->chain;
+}
+
+static bool match_same(const void *block, size_t i, size_t j)
+{
+	struct twin x = twin_of(block, rule_at(block, i)), y = twin_of(block, rule_at(block, j));
+
+	return HAS(x.rule, RULE_MATCH) && HAS(y.rule, RULE_MATCH) && compare_twins(&x, &y) == 0;
 }
 
 static int check_equal_matches(const struct checker *c, const struct draft_block *b)
 {
-	_cleanup_free_ struct twin *list = calloc(b->rules.count + 1, sizeof(*list));
+	const struct hash_list all = { b, b->rules.count, match_hash, match_same };
+	_cleanup_free_ struct twin *list = NULL;
 	const struct draft_rule *rule;
 	size_t n = 0;
-	int r;
+	int r = hash_any_twice(&all);
 
+	if (r <= 0)
+		return r;
+	list = calloc(b->rules.count, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	FOR_EACH_ITEM(rule, b->rules)
 		if (HAS(rule, RULE_MATCH))
-			list[n++] = (struct twin){ rule, draft_tagging(b, rule) };
-	r = hash_any_twice(&(struct hash_list){ list, n, twin_hash, twin_same });
-	if (r <= 0)
-		return r;
+			list[n++] = twin_of(b, rule);
 	qsort(list, n, sizeof(*list), by_match);
 	for (size_t i = 1, first = 0; i < n; i++) {
 		const struct draft_rule *twin = list[first].rule;

@@ -44,15 +44,28 @@ struct origin action_at(const struct draft_actions *a, size_t i)
 	return node_origin(item ? item : a->node);
 }
 
-enum offload draft_offload(const struct draft_block *b, const struct draft_rule *r)
+unsigned int draft_field_carries(struct match_view v, enum field f)
 {
-	return r->offload != OFFLOAD_UNSET ? (enum offload)r->offload : (enum offload)b->offload;
+	uint8_t proto;
+
+	if (f == FIELD_IP_PROTO && match_get_u8(v, f, &proto))
+		return ip_proto_carries(proto);
+	return field_row(f)->carries;
 }
 
-enum tagging draft_tagging(const struct draft_block *b, const struct draft_rule *r)
+void draft_match_sum(struct draft_match *m)
 {
-	if (match_tags(draft_match_view(&r->match)))
-		return TAGGING_VLAN;
-	return r->match.tagging != TAGGING_UNSET ? (enum tagging)r->match.tagging
-						 : (enum tagging)b->tagging;
+	unsigned int carries = ethertype_carries(m->ethertype);
+	struct match_view v = draft_match_view(m);
+	struct match_entry e;
+
+	for (size_t offset = 0; match_next(v, &offset, &e);) {
+		const struct field_row *row = field_row(e.field);
+
+		carries &=
+			e.field == FIELD_IP_PROTO ? draft_field_carries(v, e.field) : row->carries;
+		m->tags = MAX(m->tags, row->tags);
+		m->needs_proto |= row->protos != NULL;
+	}
+	m->carries = (uint8_t)carries;
 }

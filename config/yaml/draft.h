@@ -80,6 +80,10 @@ struct draft_match {
 	uint16_t size;
 	uint16_t ethertype; /* 0: not said */
 	uint8_t tagging;    /* enum tagging; UNSET: not said */
+	/* What follows from these: draft_match_sum(). */
+	uint8_t tags;	  /* that frames need to match: 0, 1 or 2 */
+	uint8_t carries;  /* CARRIES_*: what all of it is about; 0: there is no such frame */
+	bool needs_proto; /* some field is in the header of some IP protocols alone */
 };
 
 struct draft_actions {
@@ -200,8 +204,23 @@ static inline struct match_view draft_match_view(const struct draft_match *m)
 	return (struct match_view){ m->bytes ? m->bytes : (const uint8_t *)"", m->size };
 }
 
+/* What frames a field of a match is about: CARRIES_*. */
+unsigned int draft_field_carries(struct match_view v, enum field f);
+/* Sums up a match whose fields and ethertype are known. */
+void draft_match_sum(struct draft_match *m);
+
 /* What a rule comes to with its block's defaults. */
-enum offload draft_offload(const struct draft_block *b, const struct draft_rule *r);
-enum tagging draft_tagging(const struct draft_block *b, const struct draft_rule *r);
+static inline enum offload draft_offload(const struct draft_block *b, const struct draft_rule *r)
+{
+	return r->offload != OFFLOAD_UNSET ? (enum offload)r->offload : (enum offload)b->offload;
+}
+
+static inline enum tagging draft_tagging(const struct draft_block *b, const struct draft_rule *r)
+{
+	if (r->match.tags)
+		return TAGGING_VLAN;
+	return r->match.tagging != TAGGING_UNSET ? (enum tagging)r->match.tagging
+						 : (enum tagging)b->tagging;
+}
 
 #endif

@@ -93,7 +93,6 @@ static int read_with_argument(struct reader *r, const struct node *n, struct act
 
 static int read_action(struct reader *r, const struct node *n, struct action *a)
 {
-	memset(a, 0, sizeof(*a));
 	switch ((enum node_kind)n->kind) {
 	case NODE_SCALAR:
 		return read_word(r, n, a);
@@ -109,13 +108,19 @@ static int read_action(struct reader *r, const struct node *n, struct action *a)
 
 static int actions_read(struct reader *r, const struct key *key, const struct node *n, void *to)
 {
+	const struct draft_actions *last = r->last_actions;
 	struct draft_actions *ret = to;
-	struct action list[ACTIONS_MAX], *copy;
-	size_t count = 0, i = 0;
+	struct action *list;
+	size_t count = 0;
 	bool bad = false;
 	int err;
 
 	ret->node = n;
+	if (last && node_same_text(n, last->node)) {
+		ret->list = last->list;
+		ret->count = last->count;
+		return 0;
+	}
 	if (n->kind == NODE_LIST && n->count == 0) {
 		walk_error(r, n, "expected an action or a list of them, found an empty list");
 		return -EINVAL;
@@ -124,16 +129,18 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 		walk_error(r, n, "expected at most %d actions, found %u", ACTIONS_MAX, n->count);
 		return -EINVAL;
 	}
+	list = arena_alloc(r->arena, (n->kind == NODE_LIST ? n->count : 1) * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
 	if (n->kind != NODE_LIST) {
-		err = read_action(r, n, &list[0]);
+		err = read_action(r, n, &list[count++]);
 		if (err == -ENOMEM)
 			return err;
 		bad = err < 0;
-		count = 1;
 	}
 	for (const struct node *item = n->kind == NODE_LIST ? n->first : NULL; item;
 	     item = item->next) {
-		size_t before = walk_enter_index(r, i++);
+		size_t before = walk_enter_index(r, count);
 
 		err = read_action(r, item, &list[count++]);
 		walk_leave(r, before);
@@ -143,12 +150,9 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 	}
 	if (bad)
 		return -EINVAL;
-	copy = arena_alloc(r->arena, count * sizeof(*copy));
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, list, count * sizeof(*copy));
-	ret->list = copy;
+	ret->list = list;
 	ret->count = (uint8_t)count;
+	r->last_actions = ret;
 	return 0;
 }
 

@@ -143,21 +143,39 @@ static int read_tagging(struct reader *r, const struct node *n, struct draft_mat
 	return -EINVAL;
 }
 
-static int match_read(struct reader *r, const struct key *key, const struct node *n, void *to)
+/* True if a match has the keys of the last good one, in that order, and fields of the same rows. */
+static bool read_like_last(const struct reader *r, const struct node *n, struct draft_match *m,
+			   struct match *fields)
 {
-	struct draft_match *m = to;
-	struct match fields;
-	bool bad;
-	int err;
+	const struct draft_match *last = r->last_match;
+	const struct node *was;
 
-	fields.size = 0;
-	m->node = n;
-	err = walk_map(r, n, "a match");
-	if (err == -ENOMEM || n->kind != NODE_MAP)
-		return err;
-	bad = err < 0;
+	if (!last || n->kind != NODE_MAP || n->count != last->node->count)
+		return false;
+	was = last->node->first;
+	fields->size = last->size;
+	memcpy(fields->bytes, last->bytes, last->size);
+	for (const struct node *k = n->first; k; k = k->next->next, was = was->next->next) {
+		if (!node_same_text(k, was) || node_is_refused_key(was))
+			return false;
+		if (!node_same_text(k->next, was->next) &&
+		    (k->next->kind != NODE_SCALAR ||
+		     !field_reparse(k->text, k->next->text, fields)))
+			return false;
+	}
+	m->ethertype = last->ethertype;
+	m->tagging = last->tagging;
+	return true;
+}
+
+static bool read_fields(struct reader *r, const struct node *n, struct draft_match *m,
+			struct match *fields)
+{
+	bool bad = false;
+
 	for (const struct node *k = n->first; k && k->next; k = k->next->next) {
 		size_t before;
+		int err;
 
 		if (node_is_refused_key(k))
 			continue;
@@ -167,16 +185,38 @@ static int match_read(struct reader *r, const struct key *key, const struct node
 		else if (k->text[0] == 't' && streq(k->text, "tagging"))
 			err = read_tagging(r, k->next, m);
 		else
-			err = read_field(r, k, k->next, &fields);
+			err = read_field(r, k, k->next, fields);
 		bad |= err < 0;
 		walk_leave(r, before);
+	}
+	return !bad;
+}
+
+static int match_read(struct reader *r, const struct key *key, const struct node *n, void *to)
+{
+	struct draft_match *m = to;
+	struct match fields;
+	bool good = true;
+	int err;
+
+	m->node = n;
+	if (!read_like_last(r, n, m, &fields)) {
+		fields.size = 0;
+		err = walk_map(r, n, "a match");
+		if (err == -ENOMEM || n->kind != NODE_MAP)
+			return err;
+		good = read_fields(r, n, m, &fields) && err == 0;
 	}
 	m->bytes =
 		(const uint8_t *)arena_strndup(r->arena, (const char *)fields.bytes, fields.size);
 	if (!m->bytes)
 		return -ENOMEM;
 	m->size = fields.size;
-	return bad ? -EINVAL : 0;
+	draft_match_sum(m);
+	if (!good)
+		return -EINVAL;
+	r->last_match = m;
+	return 0;
 }
 
 static void match_print_yaml(struct printer *p, const struct key *key, const void *from)

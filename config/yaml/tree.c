@@ -14,8 +14,6 @@
 
 #include "config/yaml/quick.h"
 
-#define MERGE_KEY "<<"
-
 struct level {
 	struct node *node;
 	const struct node **tail; /* where the next child is hung in */
@@ -359,11 +357,6 @@ bool node_is_empty(const struct node *n)
 {
 	return n->kind == NODE_SCALAR && n->plain &&
 	       (n->count == 0 || streq(n->text, "~") || streq(n->text, "null"));
-}
-
-bool node_is_refused_key(const struct node *n)
-{
-	return n->kind != NODE_SCALAR || (n->plain && streq(n->text, MERGE_KEY));
 }
 
 /*

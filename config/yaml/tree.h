@@ -65,9 +65,21 @@ const struct node *node_item(const struct node *list, size_t i);
 /* True for what YAML calls null: nothing at all, "~" or "null" without quotes. */
 bool node_is_empty(const struct node *n);
 
+#define MERGE_KEY "<<"
 /* True for a key the tree has complained of: no single word, or "<<". Nothing more is to be said.
  */
-bool node_is_refused_key(const struct node *n);
+static inline bool node_is_refused_key(const struct node *n)
+{
+	return n->kind != NODE_SCALAR ||
+	       (n->text[0] == '<' && n->plain && streq(n->text, MERGE_KEY));
+}
+
+/* True for two scalars of one text. */
+static inline bool node_same_text(const struct node *a, const struct node *b)
+{
+	return a->count == b->count && a->kind == NODE_SCALAR && b->kind == NODE_SCALAR &&
+	       memcmp(a->text, b->text, a->count) == 0;
+}
 
 #define SHOW_TEXT 64
 /*

@@ -16,28 +16,6 @@
 
 #define PATH_TEXT 256
 
-static size_t enter(struct reader *r, struct walk_step step)
-{
-	if (r->depth < ARRAY_SIZE(r->path))
-		r->path[r->depth] = step;
-	return r->depth++;
-}
-
-size_t walk_enter(struct reader *r, const char *name)
-{
-	return enter(r, (struct walk_step){ .name = name });
-}
-
-size_t walk_enter_index(struct reader *r, size_t i)
-{
-	return enter(r, (struct walk_step){ .index = i });
-}
-
-void walk_leave(struct reader *r, size_t before)
-{
-	r->depth = before;
-}
-
 /* The path as a text, cut where it is too long; NULL if there is none. */
 static const char *path_text(const struct reader *r, char to[PATH_TEXT])
 {
@@ -112,17 +90,11 @@ static int by_text(const void *a, const void *b)
 /* So many are compared in pairs; a map may have a hundred thousand, and those are sorted. */
 #define FEW_KEYS 16
 
-static bool same_key(const struct node *a, const struct node *b)
-{
-	return a->kind == NODE_SCALAR && b->kind == NODE_SCALAR && a->count == b->count &&
-	       memcmp(a->text, b->text, a->count) == 0;
-}
-
 static bool all_differ(const struct node *map)
 {
 	for (const struct node *k = map->first; k && k->next; k = k->next->next)
 		for (const struct node *b = map->first; b != k; b = b->next->next)
-			if (same_key(b, k))
+			if (node_same_text(b, k))
 				return false;
 	return true;
 }
@@ -213,14 +185,16 @@ static const char *section_key_name(size_t i, void *data)
 	return i < s->count ? s->keys[i].name : NULL;
 }
 
-static const struct key *find_key(const struct section *s, const char *name, uint32_t *ret_i)
+/* The index of a key, or s->count. Most files have them in the order of the table: from `i` on. */
+static uint32_t find_key(const struct section *s, const char *name, uint32_t i)
 {
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->keys[i].name[0] == name[0] && streq(s->keys[i].name, name)) {
-			*ret_i = i;
-			return &s->keys[i];
-		}
-	return NULL;
+	for (uint32_t n = 0; n < s->count; n++, i++) {
+		if (i >= s->count)
+			i = 0;
+		if (s->keys[i].name[0] == name[0] && streq(s->keys[i].name, name))
+			return i;
+	}
+	return s->count;
 }
 
 static int read_keys(struct reader *r, const struct section *s, const struct node *n,
@@ -229,19 +203,19 @@ static int read_keys(struct reader *r, const struct section *s, const struct nod
 	const struct node *last = NULL; /* the key before */
 	char word[SHOW_TEXT];
 	bool bad = false;
+	uint32_t i = 0;
 
 	for (const struct node *k = n->first; k && k->next; k = k->next->next) {
 		const struct key *key;
 		struct diag *diag;
 		size_t before;
-		uint32_t i;
 		int err;
 
 		if (node_is_refused_key(k))
 			continue;
-		key = find_key(s, k->text, &i);
+		i = find_key(s, k->text, i);
 		before = walk_enter(r, k->text);
-		if (!key) {
+		if (i == s->count) {
 			diag = walk_unknown(r, k, s->what, section_key_name, (void *)s);
 			if (diag && !diag->hint && last && node_is_empty(last->next))
 				diag_hint(diag, "if it belongs to '%s' above, indent it more",
@@ -249,6 +223,7 @@ static int read_keys(struct reader *r, const struct section *s, const struct nod
 			bad = true;
 		} else if (!(*ret_seen & 1u << i)) { /* of duplicates the first is read */
 			*ret_seen |= 1u << i;
+			key = &s->keys[i];
 			err = key->type->read(r, key, k->next, (char *)draft + key->offset);
 			if (err == 0)
 				draft->has |= 1u << i;

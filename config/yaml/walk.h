@@ -14,18 +14,40 @@ struct walk_step {
 	size_t index;
 };
 
+struct draft_match;
+struct draft_actions;
+
 struct reader {
 	struct arena *arena;
 	struct diags *diags;
 	/* "blocks.edge.rules[3]", put together only when there is something to say. */
 	struct walk_step path[TREE_DEPTH_MAX];
 	size_t depth; /* steps below the last are not kept */
+	/* What was read last without an error: where a text is the same again, so is its meaning.
+	 */
+	const struct draft_match *last_match;
+	const struct draft_actions *last_actions;
 };
 
 /* Goes down the path; returns what walk_leave() takes. The name must live until then. */
-size_t walk_enter(struct reader *r, const char *name);
-size_t walk_enter_index(struct reader *r, size_t i);
-void walk_leave(struct reader *r, size_t before);
+static inline size_t walk_enter(struct reader *r, const char *name)
+{
+	if (r->depth < ARRAY_SIZE(r->path))
+		r->path[r->depth].name = name;
+	return r->depth++;
+}
+
+static inline size_t walk_enter_index(struct reader *r, size_t i)
+{
+	if (r->depth < ARRAY_SIZE(r->path))
+		r->path[r->depth] = (struct walk_step){ .index = i };
+	return r->depth++;
+}
+
+static inline void walk_leave(struct reader *r, size_t before)
+{
+	r->depth = before;
+}
 
 /* Adds an error at a node with the path as it is. Returns it, for a hint, or NULL. */
 struct diag *walk_error(struct reader *r, const struct node *n, const char *fmt, ...)
