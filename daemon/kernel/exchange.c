@@ -17,6 +17,7 @@ struct exchange {
 	struct rtnl_call *calls;
 	size_t n, open;
 	bool lost; /* messages of the kernel */
+	uint64_t deadline;
 	uint32_t first;
 	rtnl_answer_fn fn;
 	void *data;
@@ -73,28 +74,38 @@ static void answer(struct exchange *x, const struct nlmsghdr *h)
 	}
 }
 
+static void lost(struct exchange *x)
+{
+	uint64_t soon = now_monotonic_ns() + AFTER_LOSS_MS * 1000000ULL;
+
+	x->lost = true;
+	x->deadline = MIN(x->deadline, soon);
+}
+
+static void read_part(struct exchange *x, const struct iovec *part)
+{
+	int left = (int)part->iov_len;
+
+	if (left == 0)
+		lost(x);
+	for (struct nlmsghdr *h = part->iov_base; nlmsg_ok(h, left); h = nlmsg_next(h, &left))
+		answer(x, h);
+}
+
 static int read_answers(struct exchange *x)
 {
-	uint64_t deadline = now_monotonic_ns() + (uint64_t)x->s->timeout_ms * 1000000;
+	struct iovec parts[RTNL_PARTS];
 
 	while (x->open > 0) {
-		size_t size;
-		int left, r = rtnl_recv_by(x->s, deadline, &size);
+		size_t n = 0;
+		int r = rtnl_recv_parts(x->s, x->deadline, parts, &n);
 
-		if (r == -ENOBUFS || r == -EMSGSIZE) {
-			uint64_t soon = now_monotonic_ns() + AFTER_LOSS_MS * 1000000ULL;
-
-			x->lost = true;
-			deadline = MIN(deadline, soon);
-			continue;
-		}
-		if (r == -EAGAIN)
-			return 0;
-		if (r < 0)
-			return r;
-		left = (int)size;
-		for (struct nlmsghdr *h = x->s->buffer; nlmsg_ok(h, left); h = nlmsg_next(h, &left))
-			answer(x, h);
+		if (r == -ENOBUFS)
+			lost(x);
+		else if (r < 0)
+			return r == -EAGAIN ? 0 : r;
+		for (size_t i = 0; i < n; i++)
+			read_part(x, &parts[i]);
 	}
 	return 0;
 }
@@ -132,5 +143,6 @@ int rtnl_exchange(struct rtnl *s, struct rtnl_call *calls, size_t n, rtnl_answer
 	}
 	if (r < 0)
 		return r;
+	x.deadline = now_monotonic_ns() + (uint64_t)s->timeout_ms * 1000000;
 	return read_answers(&x);
 }

@@ -15,7 +15,7 @@
 #include "daemon/kernel/rtnl.h"
 #include "daemon/kernel/rtnl_send.h"
 
-#define BUFFER_START (64 * 1024)
+#define BUFFER_START (RTNL_PARTS * 8192) /* an answer is at most a page, or 8 KiB, long */
 #define BUFFER_MOST (4 * 1024 * 1024)
 #define TIMEOUT_MS 30000
 /* What an answer with an echo takes of the receive buffer, as the kernel counts it (skb truesize).
@@ -208,13 +208,14 @@ static int wait_readable(struct rtnl *s, uint64_t deadline_ns)
 }
 
 /* After a datagram that did not fit: the next one of that size will. */
-static void grow_buffer(struct rtnl *s, size_t wanted)
+static void grow_buffer(struct rtnl *s)
 {
 	size_t space = s->space;
 	void *bigger;
 
-	while (space < wanted && space < BUFFER_MOST)
+	while (space < s->wanted && space < BUFFER_MOST)
 		space *= 2;
+	s->wanted = 0;
 	if (space == s->space)
 		return;
 	bigger = realloc(s->buffer, space);
@@ -233,46 +234,101 @@ int rtnl_recv(struct rtnl *s, int timeout_ms, size_t *ret_size)
 	return rtnl_recv_by(s, now_monotonic_ns() + (uint64_t)timeout_ms * 1000000, ret_size);
 }
 
-int rtnl_recv_by(struct rtnl *s, uint64_t deadline_ns, size_t *ret_size)
+/* Waits for the first of n datagrams at most. Their number, or -errno. */
+static int receive(struct rtnl *s, struct mmsghdr *list, size_t n, uint64_t deadline_ns)
 {
 	for (;;) {
-		struct sockaddr_nl from = { 0 };
-		struct iovec iov = { s->buffer, s->space };
-		struct msghdr hdr = {
-			.msg_name = &from,
-			.msg_namelen = sizeof(from),
-			.msg_iov = &iov,
+		int r, got = recvmmsg(s->fd, list, (unsigned int)n, MSG_DONTWAIT | MSG_TRUNC, NULL);
+
+		if (got >= 0)
+			return got;
+		if (errno == EINTR)
+			continue;
+		if (errno == ENOBUFS)
+			s->overruns++;
+		if (errno != EAGAIN || deadline_ns == 0)
+			return -errno;
+		r = wait_readable(s, deadline_ns);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Reads up to `most` datagrams into as many parts of the buffer. What is not the kernel's is left
+ * out, so that there may be none. */
+static int recv_some(struct rtnl *s, uint64_t deadline_ns, size_t most, struct iovec *ret,
+		     size_t *ret_count)
+{
+	struct mmsghdr list[RTNL_PARTS];
+	struct sockaddr_nl from[RTNL_PARTS];
+	size_t space, n = 0;
+	int got;
+
+	grow_buffer(s);
+	space = s->space / most;
+	for (size_t i = 0; i < most; i++) {
+		ret[i] = (struct iovec){ (uint8_t *)s->buffer + i * space, space };
+		from[i].nl_pid = 0;
+		list[i].msg_hdr = (struct msghdr){
+			.msg_name = &from[i],
+			.msg_namelen = sizeof(from[i]),
+			.msg_iov = &ret[i],
 			.msg_iovlen = 1,
 		};
-		ssize_t got = recvmsg(s->fd, &hdr, MSG_DONTWAIT | MSG_TRUNC);
+	}
+	got = receive(s, list, most, deadline_ns);
+	if (got < 0)
+		return got;
+	for (int i = 0; i < got; i++) {
+		size_t size = list[i].msg_len;
 
-		if (got < 0) {
-			if (errno == EINTR)
-				continue;
-			if (errno == ENOBUFS)
-				s->overruns++;
-			if (errno != EAGAIN || deadline_ns == 0)
-				return -errno;
-			int r = wait_readable(s, deadline_ns);
-
-			if (r < 0)
-				return r;
-			continue;
-		}
-		if (got == 0 && !s->nl)
+		if (size == 0 && !s->nl && n == 0)
 			return -ECONNRESET;
 		/* Any process may send to our port; only port 0 is the kernel. */
-		if (s->nl && from.nl_pid != 0) {
+		if (s->nl && from[i].nl_pid != 0) {
 			s->strays++;
 			continue;
 		}
-		if ((size_t)got > s->space || hdr.msg_flags & MSG_TRUNC) {
-			grow_buffer(s, (size_t)got);
-			return -EMSGSIZE;
+		if (size > space || list[i].msg_hdr.msg_flags & MSG_TRUNC) {
+			s->wanted = MAX(s->wanted, size * most);
+			size = 0;
 		}
-		*ret_size = (size_t)got;
-		return 0;
+		ret[n++] = (struct iovec){ ret[i].iov_base, size };
 	}
+	*ret_count = n;
+	return 0;
+}
+
+int rtnl_recv_by(struct rtnl *s, uint64_t deadline_ns, size_t *ret_size)
+{
+	struct iovec part;
+	size_t n = 0;
+
+	while (n == 0) {
+		int r = recv_some(s, deadline_ns, 1, &part, &n);
+
+		if (r < 0)
+			return r;
+	}
+	if (part.iov_len == 0)
+		return -EMSGSIZE;
+	*ret_size = part.iov_len;
+	return 0;
+}
+
+int rtnl_recv_parts(struct rtnl *s, uint64_t deadline_ns, struct iovec ret[RTNL_PARTS],
+		    size_t *ret_count)
+{
+	size_t n = 0;
+
+	while (n == 0) {
+		int r = recv_some(s, deadline_ns, RTNL_PARTS, ret, &n);
+
+		if (r < 0)
+			return r;
+	}
+	*ret_count = n;
+	return 0;
 }
 
 static char *words_of(const void *at, size_t left)

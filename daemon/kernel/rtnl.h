@@ -13,11 +13,13 @@
 
 #include <netlink/msg.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "config/base/util.h"
 
 #define RTNL_BATCH 64		     /* messages in one send, at most */
 #define RTNL_BATCH_BYTES (96 * 1024) /* and bytes */
+#define RTNL_PARTS 16		     /* answers in one reading, at most */
 #define RTNL_RETAKES 5		     /* of an interrupted dump */
 
 struct rtnl {
@@ -29,8 +31,8 @@ struct rtnl {
 	int timeout_ms; /* how long an answer may take; 30 s at first */
 	size_t batch;	/* messages a send: as many as the receive buffer has room for answers */
 	int rcvbuf;
-	void *buffer; /* what rtnl_recv() read */
-	size_t space;
+	void *buffer;	      /* what rtnl_recv() read */
+	size_t space, wanted; /* wanted: by a datagram that did not fit, or 0 */
 	/* Counted since it was opened. */
 	uint64_t sends, messages, dumps;
 	uint64_t strays; /* answers nobody waits for any more */
@@ -54,11 +56,18 @@ int rtnl_ignore(struct rtnl *s, uint32_t port, uint16_t type, uint16_t or_type);
 /*
  * Reads one datagram into s->buffer. timeout_ms 0: does not wait. 0 with its size, or -EAGAIN
  * (nothing there), -ENOBUFS (messages were lost), -EMSGSIZE (it was longer than the buffer, which
- * has grown now; the message is lost), -errno. What does not come from the kernel is skipped.
+ * grows; the message is lost), -errno. What does not come from the kernel is skipped.
  */
 int rtnl_recv(struct rtnl *s, int timeout_ms, size_t *ret_size);
 /* The same up to a time (monotonic); the clock is not asked while something is there. */
 int rtnl_recv_by(struct rtnl *s, uint64_t deadline_ns, size_t *ret_size);
+/*
+ * Reads as many datagrams as are there, RTNL_PARTS at most, into parts of the buffer. 0 with them,
+ * at least one, or -errno as above. One of no size was longer than its part, and is lost; the next
+ * find longer parts.
+ */
+int rtnl_recv_parts(struct rtnl *s, uint64_t deadline_ns, struct iovec ret[RTNL_PARTS],
+		    size_t *ret_count);
 
 /* The text and the error of an NLMSG_ERROR or NLMSG_DONE. ret_words: owned by the caller, or NULL.
  */

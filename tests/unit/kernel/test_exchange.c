@@ -271,6 +271,55 @@ static void an_echo_belongs_to_its_request(void **state)
 	clear(calls, 2);
 }
 
+/* An answer longer than its part is lost, not cut; from then on there is room. */
+static void an_answer_too_long_makes_room(void **state)
+{
+	struct peer *p = *state;
+	struct words w = { 0 };
+
+	p->s->space = RTNL_PARTS * 256;
+	for (uint32_t seq = 1; seq <= 2; seq++) {
+		int heard = 0;
+		struct rtnl_call a = { .msg = request(), .data = &heard };
+		uint8_t more[400] = { 0 };
+
+		nlmsg_hdr(a.msg)->nlmsg_flags |= NLM_F_ECHO;
+		say(&w, RTM_NEWTFILTER, 0, seq, PORT, more, sizeof(more));
+		deliver(p, &w);
+		say_ack(&w, seq, 0);
+		deliver(p, &w);
+		assert_int_equal(rtnl_exchange(p->s, &a, 1, count_echo, NULL), 0);
+		assert_true(a.answered);
+		assert_int_equal(heard, seq - 1);
+		clear(&a, 1);
+	}
+	assert_int_equal(p->s->space, RTNL_PARTS * 512);
+}
+
+/* More answers than one reading takes, and one of somebody else's among them. */
+static void many_answers_are_read_at_once(void **state)
+{
+	struct peer *p = *state;
+	struct rtnl_call calls[RTNL_PARTS + 3] = { 0 };
+	struct words w = { 0 };
+	int heard = 0;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		calls[i] = (struct rtnl_call){ .msg = request(), .data = &heard };
+		nlmsg_hdr(calls[i].msg)->nlmsg_flags |= NLM_F_ECHO;
+		say(&w, RTM_NEWTFILTER, 0, i + 1, i == 5 ? PORT + 1 : PORT, NULL, 0);
+		deliver(p, &w);
+	}
+	say_ack(&w, ARRAY_SIZE(calls), 0);
+	deliver(p, &w);
+	assert_int_equal(rtnl_exchange(p->s, calls, ARRAY_SIZE(calls), count_echo, NULL), 0);
+	assert_int_equal(heard, ARRAY_SIZE(calls) - 1);
+	assert_int_equal(p->s->strays, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_true(calls[i].answered && calls[i].error == 0);
+	clear(calls, ARRAY_SIZE(calls));
+}
+
 static void a_closed_socket_is_an_error(void **state)
 {
 	struct peer *p = *state;
@@ -425,9 +474,10 @@ static void a_part_too_long_for_us_makes_room(void **state)
 	struct peer *p = *state;
 	struct parts c = { 0 };
 	struct words w = { 0 };
-	size_t size = p->s->space + 4096;
+	size_t size = 20480;
 	uint8_t *big = calloc(1, size);
 
+	p->s->space = 16384;
 	*(struct nlmsghdr *)(void *)big = (struct nlmsghdr){
 		.nlmsg_len = (uint32_t)size,
 		.nlmsg_type = RTM_NEWLINK,
@@ -488,7 +538,8 @@ int main(void)
 		T(a_late_answer_is_nobodys),	       T(what_is_not_for_us_is_dropped),
 		T(the_kernels_words_are_kept),	       T(words_stand_behind_the_request),
 		T(hostile_words_are_harmless),	       T(an_echo_belongs_to_its_request),
-		T(a_closed_socket_is_an_error),	       T(a_dump_gives_all_its_parts),
+		T(a_closed_socket_is_an_error),	       T(an_answer_too_long_makes_room),
+		T(many_answers_are_read_at_once),      T(a_dump_gives_all_its_parts),
 		T(an_interrupted_dump_is_taken_again), T(a_dump_that_never_settles_is_no_dump),
 		T(the_kernels_error_ends_a_dump),      T(our_own_error_ends_it_at_its_end),
 		T(a_dump_without_an_end_times_out),    T(a_part_too_long_for_us_makes_room),
