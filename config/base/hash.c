@@ -9,6 +9,7 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
 	const uint8_t *b = bytes;
 
+#pragma GCC unroll 8
 	for (size_t i = 0; i < size; i++) {
 		hash ^= b[i];
 		hash *= 0x100000001b3ULL;
