@@ -88,7 +88,7 @@ struct filter *filter_new(struct match_view match, const struct action *actions,
 struct filter *filter_copy(const struct filter *f)
 {
 	size_t size = sizeof(*f) + f->action_count * sizeof(struct action) + f->match_size;
-	struct filter *copy = object_new(KIND_FILTER, size);
+	struct filter *copy = malloc(size);
 
 	if (!copy)
 		return NULL;
