@@ -7,25 +7,30 @@
 
 static const uint8_t cookie_magic[4] = { 's', 'w', 'd', '1' };
 
-static void put_be(uint8_t *to, uint64_t v, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		to[i] = (uint8_t)(v >> (8 * (size - 1 - i)));
-}
-
-void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_SIZE])
+uint64_t cookie_begin(const struct filter *f)
 {
 	uint8_t head[3] = { f->type,
 			    (uint8_t)(f->flags & (TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_SKIP_SW)),
 			    f->action_count };
-	struct match_view match = filter_match(f);
 	uint64_t hash = hash_bytes(HASH_START, head, sizeof(head));
 
-	hash = hash_bytes(hash, filter_actions(f), f->action_count * sizeof(struct action));
-	hash = hash_bytes(hash, match.bytes, match.size);
+	return hash_bytes(hash, filter_actions(f), f->action_count * sizeof(struct action));
+}
+
+void cookie_end(const struct filter *f, uint64_t begun, uint32_t instance, uint8_t ret[COOKIE_SIZE])
+{
+	struct match_view match = filter_match(f);
+	uint64_t hash = htobe64(hash_bytes(begun, match.bytes, match.size));
+
+	instance = htobe32(instance);
 	memcpy(ret, cookie_magic, sizeof(cookie_magic));
-	put_be(ret + 4, instance, 4);
-	put_be(ret + 8, hash, 8);
+	memcpy(ret + 4, &instance, sizeof(instance));
+	memcpy(ret + 8, &hash, sizeof(hash));
+}
+
+void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_SIZE])
+{
+	cookie_end(f, cookie_begin(f), instance, ret);
 }
 
 bool cookie_instance(const uint8_t cookie[COOKIE_SIZE], uint32_t *ret)

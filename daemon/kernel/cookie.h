@@ -20,6 +20,10 @@
  * and not its key; so a filter that moves to another pref keeps it. Stable from run to run.
  */
 void cookie_make(const struct filter *f, uint32_t instance, uint8_t ret[COOKIE_SIZE]);
+/* In two steps: the first is the same for filters that differ in their matches alone. */
+uint64_t cookie_begin(const struct filter *f);
+void cookie_end(const struct filter *f, uint64_t begun, uint32_t instance,
+		uint8_t ret[COOKIE_SIZE]);
 
 /* True if a swd made it, and which one. */
 bool cookie_instance(const uint8_t cookie[COOKIE_SIZE], uint32_t *ret);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "daemon/kernel/cookie.h"
+#include "daemon/policy/alike.h"
 #include "daemon/policy/lower.h"
 #include "daemon/policy/place.h"
 
@@ -22,6 +23,7 @@ struct building {
 	struct place_item *items;
 	size_t count, space;
 	bool shortcut;
+	struct alike alike;
 };
 
 static void building_clear(struct building *b)
@@ -53,52 +55,90 @@ static void mark_ours(struct building *b, struct filter *f)
 	f->has_cookie = true;
 }
 
-/* The i-th filter of a rule. A pref the rule says is the first one's, the others follow behind it.
- */
-static int add_filter(struct building *b, const struct rule *r, const struct variant *v, size_t i,
-		      uint32_t flags)
+/* The i-th filter of a rule, which it takes over. A pref the rule says is the first one's, the
+ * others follow behind it. */
+static int add_filter(struct building *b, const struct rule *r, size_t i, struct filter *f)
 {
-	struct action actions[LOWERED_MAX];
-	struct filter *f;
-	size_t n;
-	int err;
+	int err = f ? grow(&b->items, &b->space, b->count, sizeof(*b->items)) : -ENOMEM;
 
-	err = lower(r, b->block, v, flags, b->d, actions, &n);
-	if (err < 0)
+	if (err < 0) {
+		object_unref(f);
 		return err;
-	err = grow(&b->items, &b->space, b->count, sizeof(*b->items));
-	if (err < 0)
-		return err;
-	f = filter_new(match_view(&v->match), actions, n);
-	if (!f)
-		return -ENOMEM;
+	}
 	f->obj.origin = r->obj.origin;
-	f->block = r->block;
-	f->chain = r->chain;
-	f->protocol = v->protocol;
-	f->type = !v->match.size && v->protocol == ETHERTYPE_ALL ? FILTER_MATCHALL : FILTER_FLOWER;
-	f->role = FILTER_ROLE_RULE;
-	f->flags = flags;
 	f->rule = object_ref(r);
-	mark_ours(b, f);
 	b->items[b->count++] =
 		(struct place_item){ .filter = f,
 				     .fixed = r->pref ? (uint16_t)MIN(r->pref + i, 65535u) : 0 };
 	return 0;
 }
 
+static int make_filter(struct building *b, const struct rule *r, const struct variant *v,
+		       uint32_t flags, struct filter **ret)
+{
+	struct action actions[LOWERED_MAX];
+	struct filter *f;
+	size_t n;
+	int err = lower(r, b->block, v, flags, b->d, actions, &n);
+
+	if (err < 0)
+		return err;
+	f = filter_new(match_view(&v->match), actions, n);
+	if (!f)
+		return -ENOMEM;
+	f->block = r->block;
+	f->chain = r->chain;
+	f->protocol = v->protocol;
+	f->type = !v->match.size && v->protocol == ETHERTYPE_ALL ? FILTER_MATCHALL : FILTER_FLOWER;
+	f->role = FILTER_ROLE_RULE;
+	f->flags = flags;
+	mark_ours(b, f);
+	*ret = f;
+	return 0;
+}
+
+static int expand_rule(struct building *b, const struct rule *r, uint32_t flags)
+{
+	struct variant variants[VARIANTS_MAX];
+	size_t n, first = b->count;
+	int err;
+
+	b->alike.rule = NULL;
+	err = expand(r, b->block, b->d, variants, &n);
+	for (size_t i = 0; err == 0 && i < n; i++) {
+		struct filter *f;
+
+		err = make_filter(b, r, &variants[i], flags, &f);
+		if (err == 0)
+			err = add_filter(b, r, i, f);
+	}
+	if (err < 0)
+		return err;
+	alike_begin(&b->alike, r);
+	for (; first < b->count; first++)
+		alike_add(&b->alike, b->items[first].filter);
+	return 0;
+}
+
+static int repeat_rule(struct building *b, const struct rule *r)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < b->alike.count; i++)
+		err = add_filter(b, r, i, alike_filter(&b->alike, i, r, b->in->instance));
+	return err;
+}
+
 static int add_rule(struct building *b, const struct rule *r)
 {
 	uint32_t flags = offload_flags(r, b->block);
-	struct variant variants[VARIANTS_MAX];
-	size_t n;
+	size_t first = b->count, n;
 	int err;
 
-	err = expand(r, b->block, b->d, variants, &n);
-	for (size_t i = 0; err == 0 && i < n; i++)
-		err = add_filter(b, r, &variants[i], i, flags);
+	err = alike_fits(&b->alike, r) ? repeat_rule(b, r) : expand_rule(b, r, flags);
 	if (err < 0)
 		return err;
+	n = b->count - first;
 	if (r->pref && r->pref + n - 1 > 65535)
 		return rule_refuse(
 			r, b->block, b->d, "pref", NULL,

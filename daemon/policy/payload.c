@@ -152,8 +152,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* The name of a field of the transport header, if all that the match has of those fit zeros. */
-static const char *fits_zeros(struct match_view v)
+const char *payload_fits_zeros(struct match_view v)
 {
 	const char *who = NULL;
 	struct match_entry e;
@@ -176,7 +175,7 @@ static const char *fits_zeros(struct match_view v)
  */
 static int settle_fragments(struct finding *f)
 {
-	const char *who = fits_zeros(rule_match(f->rule));
+	const char *who = payload_fits_zeros(rule_match(f->rule));
 	uint8_t value[4] = { 0 }, mask[4] = { 0 };
 	const uint8_t *said, *said_mask;
 

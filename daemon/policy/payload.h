@@ -22,4 +22,10 @@ struct payload {
  */
 int payload_of(const struct rule *r, const struct block *b, struct diags *d, struct payload *ret);
 
+/* What is found out depends on the values of these fields, a bit for each, and on ... */
+#define PAYLOAD_DECIDING (1u << FIELD_IP_PROTO | 1u << FIELD_IP_FLAGS)
+/* ... this: the name of a field of the transport header, if all that the match says of that fits
+ * zeros; or NULL. */
+const char *payload_fits_zeros(struct match_view v);
+
 #endif

@@ -308,9 +308,114 @@ static void test_chains_in_order(void **state)
 	       "chain 5 ip flower: dst 10.0.0.3: drop\n");
 }
 
+/* The filters of one rule, without their keys. */
+static size_t filters_of(const struct state *s, uint32_t position, const struct filter *ret[64])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < state_count(s, KIND_FILTER); i++) {
+		const struct filter *f = state_at(s, KIND_FILTER, i);
+
+		if (f->rule && f->rule->position == position)
+			ret[n++] = f;
+	}
+	return n;
+}
+
+static bool same_content(const struct filter *a, const struct filter *b)
+{
+	uint8_t cookie[COOKIE_SIZE];
+
+	cookie_make(a, 0, cookie);
+	return a->protocol == b->protocol && a->chain == b->chain && a->flags == b->flags &&
+	       a->role == b->role && memcmp(cookie, a->cookie, sizeof(cookie)) == 0 &&
+	       kind_ops(KIND_FILTER)->satisfied(&a->obj, &b->obj);
+}
+
+static void compare_alone(const struct make_rule *two)
+{
+	_cleanup_(config_unrefp) struct config *both = make_config(&make_block, two, 2);
+	_cleanup_(config_unrefp) struct config *one = make_config(&make_block, two + 1, 1);
+	_cleanup_(state_freep) struct state *x = make_filters(both, NULL);
+	_cleanup_(state_freep) struct state *y = make_filters(one, NULL);
+	const struct filter *beside[64], *alone[64];
+	size_t n = filters_of(x, 1, beside), m = filters_of(y, 0, alone), found = 0;
+
+	assert_int_equal(n, m);
+	assert_in_range(n, 1, 64);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(beside[i]->obj.origin.line, 21);
+		for (size_t k = 0; k < m; k++)
+			found += same_content(beside[i], alone[k]);
+	}
+	assert_int_equal(found, n);
+}
+
+/* What stands before it, and how like it that is, changes nothing of a rule. */
+static void a_rule_is_what_it_is_alone(void **state)
+{
+	static const char *const matches[] = {
+		"dst=192.0.2.1",
+		"dst=198.51.100.7",
+		"dst=192.0.2.0/24",
+		"src=192.0.2.1",
+		"src=10.0.0.0/8 dst=192.0.2.9",
+		"src=11.0.0.0/8 dst=192.0.2.8",
+		"dst=2001:db8::1",
+		"dst=2001:db8::2",
+		"proto=tcp dport=0",
+		"proto=tcp dport=80",
+		"proto=tcp dport=443",
+		"proto=udp dport=80",
+		"proto=tcp sport=0 dport=80",
+		"proto=tcp sport=7 dport=0",
+		"proto=tcp dport=0-1023",
+		"proto=tcp dport=1-1023",
+		"proto=tcp dport=2-1023",
+		"proto=icmp icmp-type=0",
+		"proto=icmp icmp-type=8",
+		"proto=icmpv6 icmp-type=128",
+		"tcp-flags=syn",
+		"tcp-flags=!syn",
+		"ip-flags=frag",
+		"ip-flags=!frag",
+		"ttl=3",
+		"ttl=64",
+		"tos=0x10",
+		"arp-op=1",
+		"arp-op=2",
+		"vlan=10 dst=192.0.2.1",
+		"vlan=11 dst=192.0.2.1",
+		"vlan=10 cvlan=20 dst=192.0.2.1",
+		"vlan=10 cvlan=21 dst=192.0.2.2",
+		"src-mac=02:00:00:00:00:01 dst=192.0.2.1",
+		"src-mac=02:00:00:00:00:02 dst=192.0.2.1",
+	};
+	static const char *const actions[] = { "drop", "dec-ttl redirect=lan2" };
+	const size_t n = ARRAY_SIZE(matches);
+
+	for (size_t i = 0; i < n * n * 8; i++) {
+		bool arp = strstr(matches[i % n], "arp") || strstr(matches[i / n % n], "arp");
+		bool tag = strstr(matches[i % n], "vlan") || strstr(matches[i / n % n], "vlan");
+		size_t more = i / n / n;
+		struct make_rule two[2] = {
+			{ .name = "a", .match = matches[i % n], .actions = actions[more & 1] },
+			{ .name = "b",
+			  .match = matches[i / n % n],
+			  .actions = actions[more >> 1 & 1] },
+		};
+
+		if (more >> 2 && !tag)
+			two[0].tagging = two[1].tagging = TAGGING_ANY;
+		if (!arp || more == 0)
+			compare_alone(two);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_rule_is_what_it_is_alone),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_fragments_show_no_ports),
 		cmocka_unit_test(test_tagging),
