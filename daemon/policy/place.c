@@ -20,6 +20,13 @@
 #define PREFS 65536
 #define ROUNDS 32 /* how often the moved ones' prefs are left out; 9 came up in tests */
 
+struct numbering {
+	bool avoid[PREFS];	/* the caller's */
+	bool left[PREFS];	/* where something stands that goes away or moves */
+	uint16_t number[PREFS]; /* of a usable pref, from 1; 0: not usable */
+	uint16_t pref[PREFS];	/* of a number */
+};
+
 struct placing {
 	struct place_item *items;
 	size_t count;
@@ -29,10 +36,7 @@ struct placing {
 	size_t before_count, before_space;
 	struct shared shared;	 /* the items' slots ... */
 	struct pref_slot *slots; /* ... and their prefs */
-	bool avoid[PREFS];	 /* the caller's */
-	bool left[PREFS];	 /* where something stands that goes away or moves */
-	uint16_t number[PREFS];	 /* of a usable pref, from 1; 0: not usable */
-	uint16_t pref[PREFS];	 /* of a number */
+	struct numbering *holes; /* NULL: there are none */
 	size_t room;		 /* usable prefs */
 };
 
@@ -40,6 +44,7 @@ static void placing_free(struct placing *p)
 {
 	free(p->same);
 	free(p->before);
+	free(p->holes);
 	free(p->slots);
 	shared_clear(&p->shared);
 	free(p);
@@ -64,18 +69,24 @@ static struct placing *placing_new(struct place_item *items, size_t n, uint16_t 
 }
 
 /* What a rule says itself is used whatever stands there. */
-static void read_avoid(struct placing *p, const struct compile_input *in)
+static int read_avoid(struct placing *p, const struct compile_input *in)
 {
 	const struct filter *first = p->items[0].filter;
 
+	if (!in->avoid_count && (!in->before || !state_count(in->before, KIND_FILTER)))
+		return 0;
+	p->holes = calloc(1, sizeof(*p->holes));
+	if (!p->holes)
+		return -ENOMEM;
 	for (size_t i = 0; i < in->avoid_count; i++) {
 		const struct pref_avoid *a = &in->avoid[i];
 
 		if (a->block == first->block && a->chain == first->chain)
-			p->avoid[a->pref] = true;
+			p->holes->avoid[a->pref] = true;
 	}
 	for (size_t i = 0; i < p->count; i++)
-		p->avoid[p->items[i].fixed] = false;
+		p->holes->avoid[p->items[i].fixed] = false;
+	return 0;
 }
 
 /* Finds the filters of the chain that are there, and which of the wanted ones they are. */
@@ -100,7 +111,7 @@ static int read_before(struct placing *p, const struct state *before)
 	}
 	r = same_find(p->items, p->count, p->before, p->before_count, p->same);
 	for (size_t i = 0; r == 0 && i < p->count; i++)
-		if (p->same[i] && p->avoid[p->same[i]->pref])
+		if (p->same[i] && p->holes->avoid[p->same[i]->pref])
 			p->same[i] = NULL;
 	return r;
 }
@@ -118,28 +129,46 @@ static int make_slots(struct placing *p, size_t most)
 	p->slots = calloc(p->shared.count, sizeof(*p->slots));
 	if (!p->slots)
 		return -ENOMEM;
-	memset(p->left, 0, sizeof(p->left));
+	if (!p->holes)
+		return 0;
+	memset(p->holes->left, 0, sizeof(p->holes->left));
 	for (size_t i = 0; i < p->before_count; i++)
-		p->left[p->before[i]->pref] = true;
+		p->holes->left[p->before[i]->pref] = true;
 	for (size_t k = 0; k < p->shared.count; k++)
-		p->left[p->shared.list[k].before] = false;
+		p->holes->left[p->shared.list[k].before] = false;
 	return 0;
 }
 
 /* Numbers the usable prefs through. A fixed one is always usable. */
 static void number_prefs(struct placing *p, bool use_left)
 {
-	p->room = 0;
-	memset(p->number, 0, sizeof(p->number));
+	struct numbering *h = p->holes;
+
+	p->room = h ? 0 : (size_t)(p->max - p->min) + 1;
+	if (!h)
+		return;
+	memset(h->number, 0, sizeof(h->number));
 	for (size_t i = 0; i < p->count; i++)
 		if (p->items[i].fixed)
-			p->left[p->items[i].fixed] = false;
+			h->left[p->items[i].fixed] = false;
 	for (uint32_t pref = p->min; pref <= p->max; pref++) {
-		if (p->avoid[pref] || (p->left[pref] && !use_left))
+		if (h->avoid[pref] || (h->left[pref] && !use_left))
 			continue;
-		p->number[pref] = (uint16_t)++p->room;
-		p->pref[p->room] = (uint16_t)pref;
+		h->number[pref] = (uint16_t)++p->room;
+		h->pref[p->room] = (uint16_t)pref;
 	}
+}
+
+static uint16_t number_of(const struct placing *p, uint16_t pref)
+{
+	if (p->holes)
+		return p->holes->number[pref];
+	return pref < p->min || pref > p->max ? 0 : (uint16_t)(pref - p->min + 1);
+}
+
+static uint16_t pref_of(const struct placing *p, uint16_t number)
+{
+	return p->holes ? p->holes->pref[number] : (uint16_t)(p->min + number - 1);
 }
 
 static int assign(struct placing *p, bool use_left, struct placed *ret)
@@ -151,8 +180,8 @@ static int assign(struct placing *p, bool use_left, struct placed *ret)
 	for (size_t k = 0; k < n; k++) {
 		const struct share_slot *slot = &p->shared.list[k];
 
-		p->slots[k].fixed = p->number[slot->fixed];
-		p->slots[k].before = p->number[slot->before];
+		p->slots[k].fixed = number_of(p, slot->fixed);
+		p->slots[k].before = number_of(p, slot->before);
 		if (slot->fixed && !p->slots[k].fixed) { /* outside of what the device takes */
 			ret->bad = slot->first;
 			return -EINVAL;
@@ -164,7 +193,7 @@ static int assign(struct placing *p, bool use_left, struct placed *ret)
 	if (r == -EINVAL)
 		ret->bad = bad < n ? p->shared.list[bad].first : p->count;
 	for (size_t i = 0; r == 0 && i < p->count; i++)
-		p->items[i].filter->pref = p->pref[p->slots[p->shared.of[i]].ret];
+		p->items[i].filter->pref = pref_of(p, p->slots[p->shared.of[i]].ret);
 	return r;
 }
 
@@ -176,9 +205,9 @@ static bool leave_moved(struct placing *p)
 	for (size_t k = 0; k < p->shared.count; k++) {
 		struct share_slot *slot = &p->shared.list[k];
 
-		if (!slot->before || p->pref[p->slots[k].ret] == slot->before)
+		if (!slot->before || pref_of(p, p->slots[k].ret) == slot->before)
 			continue;
-		p->left[slot->before] = true;
+		p->holes->left[slot->before] = true;
 		slot->before = 0;
 		moved = true;
 	}
@@ -210,8 +239,8 @@ int place(struct place_item *items, size_t n, const struct compile_input *in, ui
 	p = placing_new(items, n, min, max);
 	if (!p)
 		return -ENOMEM;
-	read_avoid(p, in);
-	if (in->before)
+	r = read_avoid(p, in);
+	if (r == 0 && p->holes && in->before)
 		r = read_before(p, in->before);
 	if (r == 0)
 		r = number(p, SHARE_MOST, ret);

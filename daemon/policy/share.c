@@ -8,10 +8,27 @@
 #include <errno.h>
 
 #include "config/base/hash.h"
+#include "config/model/form.h"
 
 #define PREFS 65536
 
 #define PROTOCOLS 16 /* runs of so many are looked after at once; compile knows fewer */
+
+struct open_run {
+	uint16_t protocol;
+	uint32_t first, last;
+	uint32_t flags; /* of its filters */
+	bool alone;	/* its first may share with none */
+	struct form form;
+};
+
+/* On the prefs that are there. */
+struct claims {
+	uint32_t held[PREFS];  /* by the run that is looked at */
+	uint32_t best[PREFS];  /* by the run that keeps it */
+	uint32_t owner[PREFS]; /* the first item of that run */
+	uint32_t slot[PREFS];  /* of a pref that is kept */
+};
 
 struct sharing {
 	const struct place_item *items;
@@ -19,21 +36,15 @@ struct sharing {
 	size_t count, most, fill;
 	struct shared *ret;
 
-	uint32_t *run;	/* of each item: the first item of its run */
-	uint32_t *next; /* of each item: the next one of its run; 0: none */
-	struct {
-		uint16_t protocol;
-		uint32_t first, last;
-	} open[PROTOCOLS]; /* the newest run of each protocol */
+	uint32_t *run;			 /* of each item: the first item of its run */
+	uint32_t *next;			 /* of each item: the next one of its run; 0: none */
+	struct open_run open[PROTOCOLS]; /* the newest run of each protocol */
 	size_t open_count;
 	uint32_t *seen; /* open addressing over protocols and matches: item + 1 */
 	size_t space;
 	uint16_t *touched; /* prefs that a run had */
 	size_t touched_count;
-	uint32_t held[PREFS];  /* by the run that is looked at */
-	uint32_t best[PREFS];  /* by the run that keeps it */
-	uint32_t owner[PREFS]; /* the first item of that run */
-	uint32_t slot[PREFS];  /* of a pref that is kept */
+	struct claims *claims; /* NULL: nothing is there */
 };
 
 #define FOR_EACH_IN_RUN(i, s, first) \
@@ -45,6 +56,7 @@ static void sharing_free(struct sharing *s)
 	free(s->next);
 	free(s->seen);
 	free(s->touched);
+	free(s->claims);
 	free(s);
 }
 DEFINE_CLEANUP(struct sharing *, sharing_free);
@@ -58,13 +70,34 @@ void shared_clear(struct shared *s)
 
 /* ---- runs ---- */
 
-static bool may_share(const struct place_item *a, const struct place_item *b)
+static bool has_range(struct match_view v)
 {
-	const struct filter *x = a->filter, *y = b->filter;
+	struct match_entry e;
+	size_t offset = 0;
 
-	return !a->fixed && !b->fixed && x->type == FILTER_FLOWER && y->type == FILTER_FLOWER &&
-	       x->protocol == y->protocol && x->flags == y->flags &&
-	       match_same_mask(filter_match(x), filter_match(y));
+	while (match_next(v, &offset, &e))
+		if (field_row(e.field)->type == FIELD_TYPE_RANGE)
+			return true;
+	return false;
+}
+
+/* Begins a run: what may join it is of the form of its first. */
+static void open_run(struct open_run *run, const struct place_item *item, size_t i)
+{
+	struct match_view match = filter_match(item->filter);
+
+	run->protocol = item->filter->protocol;
+	run->first = run->last = (uint32_t)i;
+	run->alone = item->fixed || item->filter->type != FILTER_FLOWER || has_range(match);
+	run->flags = item->filter->flags;
+	form_make(match, UINT32_MAX, &run->form);
+}
+
+static bool may_join(const struct open_run *run, const struct place_item *item)
+{
+	return !run->alone && !item->fixed && item->filter->type == FILTER_FLOWER &&
+	       item->filter->flags == run->flags &&
+	       form_fits(&run->form, filter_match(item->filter));
 }
 
 /* True if an item of that run has the very match; in any case the item is the one to be found. */
@@ -72,8 +105,8 @@ static bool key_again(struct sharing *s, size_t first, size_t i)
 {
 	const struct filter *f = s->items[i].filter;
 	struct match_view match = filter_match(f);
-	uint64_t hash = hash_bytes(HASH_START, &f->protocol, sizeof(f->protocol));
-	size_t at = hash_bytes(hash, match.bytes, match.size) & (s->space - 1);
+	uint64_t hash = hash_text(match.bytes, match.size) + f->protocol;
+	size_t at = (hash ^ hash >> 40) & (s->space - 1); /* above all bytes show */
 
 	for (; s->seen[at]; at = (at + 1) & (s->space - 1)) {
 		size_t k = s->seen[at] - 1;
@@ -101,7 +134,7 @@ static void join_run(struct sharing *s, size_t i)
 	while (at < s->open_count && s->open[at].protocol != protocol)
 		at++;
 	again = key_again(s, at < s->open_count ? s->open[at].first : i, i);
-	if (at < s->open_count && !again && may_share(&s->items[s->open[at].first], &s->items[i])) {
+	if (at < s->open_count && !again && may_join(&s->open[at], &s->items[i])) {
 		s->run[i] = s->open[at].first;
 		s->next[s->open[at].last] = (uint32_t)i;
 		s->open[at].last = (uint32_t)i;
@@ -113,8 +146,7 @@ static void join_run(struct sharing *s, size_t i)
 		return;
 	}
 	s->open_count = MAX(s->open_count, at + 1);
-	s->open[at].protocol = protocol;
-	s->open[at].first = s->open[at].last = (uint32_t)i;
+	open_run(&s->open[at], &s->items[i], i);
 }
 
 /* ---- who keeps which pref ---- */
@@ -132,23 +164,41 @@ static void claim(struct sharing *s, size_t first)
 	FOR_EACH_IN_RUN(i, s, first) {
 		uint16_t pref = pref_before(s, i);
 
-		if (pref && s->held[pref]++ == 0)
+		if (pref && s->claims->held[pref]++ == 0)
 			s->touched[s->touched_count++] = pref;
 	}
 	for (size_t k = 0; k < s->touched_count; k++) {
 		uint16_t pref = s->touched[k];
 
-		if (s->held[pref] > s->best[pref]) {
-			s->best[pref] = s->held[pref];
-			s->owner[pref] = (uint32_t)first;
+		if (s->claims->held[pref] > s->claims->best[pref]) {
+			s->claims->best[pref] = s->claims->held[pref];
+			s->claims->owner[pref] = (uint32_t)first;
 		}
-		s->held[pref] = 0;
+		s->claims->held[pref] = 0;
 	}
+}
+
+static int claim_all(struct sharing *s)
+{
+	size_t there = 0;
+
+	while (there < s->count && !s->same[there])
+		there++;
+	if (there == s->count)
+		return 0;
+	s->claims = calloc(1, sizeof(*s->claims));
+	s->touched = calloc(s->count, sizeof(*s->touched));
+	if (!s->claims || !s->touched)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->run[i] == i)
+			claim(s, i);
+	return 0;
 }
 
 static bool keeps(const struct sharing *s, size_t first, uint16_t pref)
 {
-	return pref && s->best[pref] && s->owner[pref] == first;
+	return s->claims && pref && s->claims->best[pref] && s->claims->owner[pref] == first;
 }
 
 /* ---- slots ---- */
@@ -186,13 +236,13 @@ static int keep_prefs(struct sharing *s, size_t first)
 	FOR_EACH_IN_RUN(i, s, first) {
 		uint16_t pref = pref_before(s, i);
 
-		if (keeps(s, first, pref) && s->held[pref]++ == 0)
+		if (keeps(s, first, pref) && s->claims->held[pref]++ == 0)
 			s->touched[s->touched_count++] = pref;
 	}
 	qsort(s->touched, s->touched_count, sizeof(*s->touched), by_number);
 	for (size_t k = 0; k < s->touched_count && r == 0; k++) {
-		s->held[s->touched[k]] = 0;
-		s->slot[s->touched[k]] = (uint32_t)s->ret->count;
+		s->claims->held[s->touched[k]] = 0;
+		s->claims->slot[s->touched[k]] = (uint32_t)s->ret->count;
 		r = add_slot(s, SIZE_MAX, s->touched[k], s->items[first].fixed);
 	}
 	FOR_EACH_IN_RUN(i, s, r == 0 ? first : SIZE_MAX) {
@@ -200,8 +250,9 @@ static int keep_prefs(struct sharing *s, size_t first)
 
 		if (!keeps(s, first, pref))
 			continue;
-		join(s, i, s->slot[pref]);
-		s->ret->list[s->slot[pref]].first = MIN(s->ret->list[s->slot[pref]].first, i);
+		join(s, i, s->claims->slot[pref]);
+		s->ret->list[s->claims->slot[pref]].first =
+			MIN(s->ret->list[s->claims->slot[pref]].first, i);
 	}
 	return r;
 }
@@ -259,9 +310,8 @@ static struct sharing *sharing_new(const struct place_item *items, size_t n,
 	s->seen = calloc(s->space, sizeof(*s->seen));
 	s->run = calloc(n + 1, sizeof(*s->run));
 	s->next = calloc(n + 1, sizeof(*s->next));
-	s->touched = calloc(n + 1, sizeof(*s->touched));
 	ret->of = calloc(n + 1, sizeof(*ret->of));
-	if (s->seen && s->run && s->next && s->touched && ret->of)
+	if (s->seen && s->run && s->next && ret->of)
 		return s;
 	sharing_free(s);
 	return NULL;
@@ -271,19 +321,18 @@ int share_find(const struct place_item *items, size_t n, const struct filter *co
 	       size_t most, struct shared *ret)
 {
 	_cleanup_(sharing_freep) struct sharing *s = sharing_new(items, n, same, most, ret);
-	int r = 0;
+	int r;
 
 	if (!s)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		join_run(s, i);
-	for (size_t i = 0; i < n; i++)
-		if (s->run[i] == i)
-			claim(s, i);
+	r = claim_all(s);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		if (s->run[i] != i)
 			continue;
-		r = keep_prefs(s, i);
+		if (s->claims)
+			r = keep_prefs(s, i);
 		if (r == 0)
 			r = place_new(s, i);
 	}
