@@ -17,6 +17,7 @@ enum cli_exit {
 	CLI_FAILED = 1, /* refused, or failed */
 	CLI_USAGE = 2,
 	CLI_NOT_REACHABLE = 3, /* no daemon at the socket, or it went away */
+	CLI_GAP = 4,	       /* apply, revert: not without --allow-gap */
 	CLI_WORK = 10,	       /* plan: there is something to do; audit: something was found */
 };
 
@@ -27,6 +28,7 @@ struct cli {
 	bool quiet;	     /* --quiet: nothing that the daemon's log tells as well */
 	uint32_t confirm_ms; /* --confirm; 0: not said */
 	const char *why;     /* --why, or NULL */
+	bool allow_gap;	     /* --allow-gap */
 	int width;	     /* columns of the terminal; 0: not a terminal, lines are not cut */
 };
 

@@ -103,8 +103,11 @@ static int run(const struct cli *cli, int argc, char **argv)
 		cli_complain("usage: sw-cli %s%s%s", c->name, c->args[0] ? " " : "", c->args);
 		return CLI_USAGE;
 	}
-	if (!c->trial && (cli->confirm_ms || cli->why)) {
-		cli_complain("%s takes no %s", c->name, cli->why ? "--why" : "--confirm");
+	if (!c->trial && (cli->confirm_ms || cli->why || cli->allow_gap)) {
+		cli_complain("%s takes no %s", c->name,
+			     cli->why	       ? "--why"
+			     : cli->confirm_ms ? "--confirm"
+					       : "--allow-gap");
 		return CLI_USAGE;
 	}
 	return c->run(cli, argc - 1, argv + 1);
@@ -137,6 +140,7 @@ static bool read_why(const char *text, struct cli *cli)
 int cmd_main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "allow-gap", no_argument, NULL, 'g' },
 		{ "confirm", required_argument, NULL, 'c' },
 		{ "why", required_argument, NULL, 'w' },
 		{ "json", no_argument, NULL, 'j' },
@@ -157,6 +161,9 @@ int cmd_main(int argc, char **argv)
 		switch (option) {
 		case 'j':
 			cli.json = true;
+			break;
+		case 'g':
+			cli.allow_gap = true;
 			break;
 		case 'c':
 			if (!read_confirm(optarg, &cli))

@@ -25,7 +25,7 @@ struct command {
 	bool hidden;						  /* not in help */
 	const char *help;					  /* one line */
 	int (*run)(const struct cli *cli, int argc, char **argv); /* returns an enum cli_exit */
-	bool trial;						  /* takes --confirm and --why */
+	bool trial;						  /* takes what TRIAL_HELP lists */
 };
 
 /* What --confirm may say, in milliseconds, and --why in bytes. */

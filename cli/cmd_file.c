@@ -138,6 +138,8 @@ void cmd_trial_parameters(const struct cli *cli, struct jsonw *w)
 		jsonw_key_u64(w, "confirm_ms", cli->confirm_ms);
 	if (cli->why)
 		jsonw_key_string(w, "why", cli->why);
+	if (cli->allow_gap)
+		jsonw_key_bool(w, "allow_gap", true);
 }
 
 /* {"text": ..., "name": ...}, or {} without a file; and what --confirm and --why say. */
@@ -234,6 +236,8 @@ static void print_steps(const struct cJSON *plan)
 	}
 	for (const struct cJSON *s = json_first(json_get(plan, "conflicts")); s; s = json_next(s))
 		printf("can't: %s: %s\n", json_text(s, "object"), json_text(s, "text"));
+	for (const struct cJSON *s = json_first(json_get(plan, "gaps")); s; s = json_next(s))
+		printf("gap: %s: %s\n", objects_text(s, 1, text), json_text(s, "text"));
 }
 
 static void print_plan(const struct cli *cli, const struct reply *r)

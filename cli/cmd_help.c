@@ -4,8 +4,9 @@
  */
 #include "cli/cmd.h"
 
-#define TRIAL_HELP                                                                     \
-	"      --confirm TIME    apply, revert: back again unless confirmed by then\n" \
+#define TRIAL_HELP                                                                             \
+	"      --allow-gap       apply, revert: no rule may decide some frames for a moment\n" \
+	"      --confirm TIME    apply, revert: back again unless confirmed by then\n"         \
 	"      --why TEXT        apply, revert: what for; history shows it\n"
 
 void help_usage(FILE *to)
@@ -30,6 +31,7 @@ void help_usage(FILE *to)
 	      "\n"
 	      "FILE may be - for standard input. See sw-cli(8), and swd.yaml(5) for the file.\n"
 	      "Exit codes: 0 done, 1 refused or failed, 2 usage, 3 daemon not reachable,\n"
+	      "4 not without --allow-gap,\n"
 	      "10 (plan) there is something to do, (audit) something was found.\n",
 	      to);
 }
@@ -94,7 +96,8 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	       "\t\tesac\n\tdone\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tif [[ $word == -* ]]; then\n"
-	       "\t\twords='--json --more --quiet --confirm --why --socket --help --version'\n"
+	       "\t\twords='--json --more --quiet --allow-gap --confirm --why --socket --help "
+	       "--version'\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	       "\t\treturn\n\tfi\n"
 	       "\tcase $command in\n"

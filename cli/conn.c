@@ -195,7 +195,7 @@ int conn_follow(const struct cli *cli, struct conn *c, int wait_ms, struct reply
 	}
 	if (!cli->quiet)
 		text_error(ret->error, ret->parameters);
-	return CLI_FAILED;
+	return streq(ret->error, "io.swd.Switch.NeedsGap") ? CLI_GAP : CLI_FAILED;
 }
 
 int conn_begin(const struct cli *cli, const char *method, const char *parameters, bool more,

@@ -244,7 +244,8 @@ void text_error(const char *error, const struct cJSON *parameters)
 			     streq(json_text(parameters, "outcome"), "reverted")
 				     ? "what was before is back"
 				     : "and not all could be undone: see 'sw-cli status'");
-	else if (streq(name, "Armed") || streq(name, "NotArmed") || streq(name, "NoSuchGeneration"))
+	else if (streq(name, "Armed") || streq(name, "NotArmed") ||
+		 streq(name, "NoSuchGeneration") || streq(name, "NeedsGap"))
 		cli_complain("%s", text);
 	else if (streq(name, "MethodNotFound") || streq(name, "InterfaceNotFound"))
 		cli_complain("the daemon does not know that: %s%s", json_text(parameters, "method"),

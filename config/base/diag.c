@@ -141,6 +141,24 @@ void diag_hint(struct diag *diag, const char *fmt, ...)
 	va_end(args);
 }
 
+void diags_move(struct diags *to, struct diags *from)
+{
+	to->errors += from->errors;
+	for (size_t i = 0; i < from->count; i++) {
+		struct diag *diag = &from->list[i];
+
+		if (to->count < DIAGS_MAX &&
+		    grow(&to->list, &to->space, to->count, sizeof(*to->list)) == 0) {
+			to->list[to->count++] = *diag;
+		} else {
+			free(diag->path);
+			free(diag->text);
+			free(diag->hint);
+		}
+	}
+	from->count = from->errors = 0;
+}
+
 size_t diags_errors(const struct diags *d)
 {
 	return d->errors;

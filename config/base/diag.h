@@ -59,6 +59,9 @@ struct diag *diags_add(struct diags *d, enum diag_level level, struct origin at,
 		       const char *fmt, ...) _printf_(5, 6);
 void diag_hint(struct diag *diag, const char *fmt, ...) _printf_(2, 3);
 
+/* Puts all messages of one list behind those of another; what does not fit is but counted. */
+void diags_move(struct diags *to, struct diags *from);
+
 size_t diags_errors(const struct diags *d);
 size_t diags_count(const struct diags *d); /* kept ones */
 const struct diag *diags_at(const struct diags *d, size_t i);

@@ -56,6 +56,20 @@ static void log_result(const struct job *job)
 	trial_log(job->diags);
 }
 
+static void refuse_gap(const struct trial *t, struct job *job)
+{
+	const struct filter *f = (const struct filter *)t->plan.gaps[0].object;
+	size_t more = t->plan.gap_count - 1;
+	char others[32] = "";
+
+	if (more)
+		snprintf(others, sizeof(others), " and %zu more", more);
+	job->refusal = JOB_NEEDS_GAP;
+	snprintf(job->words, sizeof(job->words),
+		 "rule %.*s (line %u)%s can't be replaced without a gap; --allow-gap allows it",
+		 RULE_NAME_MAX, f->rule ? f->rule->name : "?", f->obj.origin.line, others);
+}
+
 void commit_apply(struct engine_owner *o, struct job *job)
 {
 	_cleanup_(trial_clear) struct trial t = {
@@ -64,6 +78,7 @@ void commit_apply(struct engine_owner *o, struct job *job)
 		.uid = job->uid,
 		.reverts = job->target,
 		.confirm_ms = job->confirm_ms,
+		.allow_gap = job->allow_gap,
 	};
 	int r;
 
@@ -77,15 +92,16 @@ void commit_apply(struct engine_owner *o, struct job *job)
 	if (r < 0)
 		r = trial_end(o, &t, APPLY_REFUSED, r);
 	else
-		job->steps = t.plan.count;
-	if (r == 0) {
-		trial_tell_plan(&t, &job->plan_json);
 		r = trial_run(o, &t);
-	}
+	/* Of several plans the last one: it was carried out, or is what was refused. */
+	job->steps = t.plan.count;
+	trial_tell_plan(&t, &job->plan_json);
 	job->result = r;
 	job->outcome = t.outcome;
 	job->generation = o->generation;
 	job->armed = confirm_armed(o);
+	if (r < 0 && t.gapped)
+		refuse_gap(&t, job);
 	/* What the kernel refused first is why the rest was undone: it stays first. */
 	if (job->diags && t.outcome != APPLY_REVERTED && t.outcome != APPLY_FAILED)
 		diags_sort(job->diags);
@@ -104,7 +120,11 @@ void commit_apply(struct engine_owner *o, struct job *job)
 
 void commit_plan(struct engine_owner *o, struct job *job)
 {
-	_cleanup_(trial_clear) struct trial t = { .who = job->who, .uid = job->uid };
+	_cleanup_(trial_clear) struct trial t = {
+		.who = job->who,
+		.uid = job->uid,
+		.allow_gap = true, /* it is told, and takes nothing */
+	};
 	int r = job_text(o, job, &t);
 
 	if (r == 0)
@@ -129,7 +149,7 @@ void commit_teardown(struct engine_owner *o, struct job *job)
 	observe_events(o);
 	r = job->diags ? observe_refresh(o) : -ENOMEM;
 	if (r == 0)
-		r = wanted_plan(o, NULL, NULL, false, &t.plan);
+		r = wanted_plan(o, NULL, NULL, PLAN_MEND, &t.plan);
 	if (r == 0) {
 		trial_conflicts(&t);
 		job->steps = t.plan.count;

@@ -5,7 +5,8 @@
  *
  * Order of steps: ports (a conduit before its user ports), VLANs, addresses, qdiscs, filters; then
  * removals in reverse. Filters of a chain that is jumped to come before the jump, and go after it;
- * new ones are added before old ones go, but where the kernel can't hold both at once.
+ * new ones are added before old ones go. Where the kernel or hardware can't hold both at once, a
+ * copy of the old one stands beside it meanwhile, or the plan has a gap: see diff_gaps.c.
  */
 #ifndef SWD_ENGINE_DIFF_H
 #define SWD_ENGINE_DIFF_H
@@ -23,7 +24,13 @@ struct diff_input {
 	 * in the way; NULL: everywhere. All else is looked at each time: it is little.
 	 */
 	const struct places *only;
-	bool heal; /* what is missing was moved by heal: the reason to be told */
+	bool heal;		 /* what is missing was moved by heal: the reason to be told */
+	const struct ways *ways; /* or NULL */
+	/*
+	 * What is there does its work, and is not to stop before it is replaced. Else it is broken,
+	 * and no frame is better off for waiting.
+	 */
+	bool in_use;
 };
 
 /* ret starts as { 0 }. 0 or -ENOMEM. Only what is ours, or to be evicted or taken over, is removed.

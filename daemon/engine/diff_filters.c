@@ -19,6 +19,7 @@ struct block_walk {
 		COVER_MAY, /* the shortcut may stand */
 		COVER_MAY_NOT,
 	} cover;
+	enum replace way; /* REPLACE_AUTO: not looked up */
 	struct order order;
 };
 
@@ -67,6 +68,24 @@ static bool can_change(const struct filter *wanted, const struct filter *found)
 	return wanted->type == FILTER_FLOWER && found->type == FILTER_FLOWER &&
 	       (match_same_mask(filter_match(wanted), filter_match(found)) ||
 		match_compare(filter_match(wanted), filter_match(found)) == 0);
+}
+
+static enum replace way_of_block(struct block_walk *b)
+{
+	const struct diff_input *in = b->diff->in;
+
+	if (b->way == REPLACE_AUTO && b->block)
+		b->way = ways_of_block(in->ways, b->block, in->wanted, in->found);
+	return b->way;
+}
+
+static bool changes_in_place(struct block_walk *b, const struct filter *wanted,
+			     const struct filter *found)
+{
+	bool same = match_compare(filter_match(wanted), filter_match(found)) == 0;
+
+	return can_change(wanted, found) &&
+	       ways_of(b->diff->in->ways, wanted, way_of_block(b), same) == REPLACE_IN_PLACE;
 }
 
 /* The device an action needs and that is not there, or NULL. */
@@ -131,7 +150,7 @@ static int walk_both(struct block_walk *b, const struct filter *wanted, const st
 	dev = missing_dev(b->diff, wanted);
 	if (dev)
 		return plan_wait(b->diff->plan, dev, &wanted->obj);
-	if (found->owner == OWNER_OURS && can_change(wanted, found))
+	if (found->owner == OWNER_OURS && changes_in_place(b, wanted, found))
 		return pend(b, PHASE_PUT, KERNEL_CHANGE, STEP_DIFFERENT, wanted, found);
 	r = pend(b, PHASE_PUT, KERNEL_REMOVE,
 		 found->owner == OWNER_OURS ? STEP_DIFFERENT : STEP_EVICT, NULL, found);
@@ -228,8 +247,10 @@ static int settle_pref(struct block_walk *b, size_t first, size_t found_first, s
 	for (size_t i = first; i < b->order.count; i++) {
 		struct pending *p = &b->order.list[i];
 
-		if (p->op == KERNEL_REMOVE && p->phase == PHASE_TAKE &&
-		    excluded_by(added, n, p->found)) {
+		if (p->op != KERNEL_REMOVE || p->phase != PHASE_TAKE)
+			continue;
+		p->next = excluded_by(added, n, p->found);
+		if (p->next) {
 			p->phase = PHASE_PUT;
 			p->number = 2 * first; /* in front of its pref's additions */
 		}
@@ -312,6 +333,16 @@ static int walk_block(struct block_walk *b, size_t wi, size_t we, size_t fi, siz
 	return 0;
 }
 
+static int finish_block(struct block_walk *b, uint32_t id, int r)
+{
+	if (r == 0 && b->block && b->order.count > 0 && b->diff->in->in_use)
+		r = diff_gaps(&b->order, b->diff, way_of_block(b));
+	if (r == 0)
+		r = order_emit(&b->order, b->diff, id);
+	order_clear(&b->order);
+	return r;
+}
+
 static int diff_block(struct diff_walk *w, const struct block *block, uint32_t id)
 {
 	struct block_walk b = { .diff = w, .block = block };
@@ -324,10 +355,7 @@ static int diff_block(struct diff_walk *w, const struct block *block, uint32_t i
 	if (block && !diff_block_survives(w, id))
 		fi = fe; /* the kernel empties it before the first of ours comes */
 	r = walk_block(&b, wi, we, fi, fe);
-	if (r == 0)
-		r = order_emit(&b.order, w, id);
-	free(b.order.list);
-	return r;
+	return finish_block(&b, id, r);
 }
 
 /* Where the filters of one pref are. */
@@ -358,10 +386,7 @@ static int diff_block_places(struct diff_walk *w, const struct block *block,
 		place_filters(w->in->found, first, &fi, &fe);
 		r = walk_pref(&b, wi, we, fi, fe);
 	}
-	if (r == 0)
-		r = order_emit(&b.order, w, block->id);
-	free(b.order.list);
-	return r;
+	return finish_block(&b, block->id, r);
 }
 
 /* As much of a wanted block as may be other than wanted. */

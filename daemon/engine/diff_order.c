@@ -3,6 +3,26 @@
 
 #include "daemon/engine/chains.h"
 
+void order_clear(struct order *o)
+{
+	for (size_t i = 0; i < o->kept_count; i++)
+		object_unref(o->kept[i]);
+	free(o->kept);
+	free(o->list);
+	*o = (struct order){ 0 };
+}
+
+int order_keep(struct order *o, struct filter *f)
+{
+	int r = grow(&o->kept, &o->kept_space, o->kept_count, sizeof(struct filter *));
+
+	if (r < 0)
+		object_unref(f);
+	else
+		o->kept[o->kept_count++] = f;
+	return r;
+}
+
 int order_add(struct order *o, enum phase phase, enum kernel_op op, enum step_reason reason,
 	      const struct filter *wanted, const struct filter *found)
 {

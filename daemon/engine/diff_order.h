@@ -6,9 +6,12 @@
 #define SWD_ENGINE_DIFF_ORDER_H
 
 #include "daemon/engine/diff.h"
+#include "daemon/engine/ways.h"
 
 enum phase {
-	PHASE_UNCOVER, /* the shortcut goes first, since it hides what comes */
+	PHASE_UNCOVER, /* the shortcut goes first if a foreign filter needs what it hides */
+	PHASE_HOLD,    /* copies of what must go before its successor comes ... */
+	PHASE_CLEAR,   /* ... and now it may */
 	PHASE_PUT,     /* chains that are jumped to first; prefs rising */
 	PHASE_TAKE,    /* the other way round */
 	PHASE_COVER,   /* the shortcut comes last */
@@ -22,17 +25,30 @@ struct pending {
 	enum kernel_op op;
 	enum step_reason reason;
 	const struct filter *wanted, *found;
+	const struct filter *next; /* of a removal: what needs its place, if that is known */
 };
 
+/* Starts as { 0 }. */
 struct order {
 	struct pending *list;
 	size_t count, space;
+	struct filter **kept; /* copies that steps are about */
+	size_t kept_count, kept_space;
 };
+void order_clear(struct order *o);
+/* Takes over a reference, as long as the order lives. 0 or -ENOMEM. */
+int order_keep(struct order *o, struct filter *f);
 
 /* Behind what is there already. 0 or -ENOMEM. */
 int order_add(struct order *o, enum phase phase, enum kernel_op op, enum step_reason reason,
 	      const struct filter *wanted, const struct filter *found);
 /* Sorts them and adds them to the walk's plan. 0 or -ENOMEM. */
 int order_emit(struct order *o, struct diff_walk *w, uint32_t block);
+
+/*
+ * What must go before its successor comes gets a copy that stands meanwhile, or the plan says that
+ * there is a gap; way: of the block. Before order_emit(). 0 or -ENOMEM.
+ */
+int diff_gaps(struct order *o, struct diff_walk *w, enum replace way);
 
 #endif

@@ -34,12 +34,13 @@ enum job_type {
 	JOB_GENERATION, /* all of generation `target`; 0: that in force */
 };
 
-/* Why a job was refused before anything was looked at; `words` say it to people. */
+/* Why a job was refused that could be done otherwise; `words` say it to people. */
 enum job_refusal {
 	JOB_ALLOWED,
 	JOB_ARMED,	   /* another generation waits for its confirmation */
 	JOB_NOT_ARMED,	   /* none does */
 	JOB_NO_GENERATION, /* there is no such one, or it was never committed */
+	JOB_NEEDS_GAP,	   /* a rule can't be replaced without a gap, and none was allowed */
 };
 
 struct job {
@@ -50,6 +51,7 @@ struct job {
 	uint32_t block;
 	uint64_t target;	  /* a generation */
 	uint32_t confirm_ms;	  /* JOB_APPLY, JOB_REVERT: on trial for so long; 0: for good */
+	bool allow_gap;		  /* JOB_APPLY, JOB_REVERT: see trial.h */
 	uid_t uid;		  /* who asked: for the store's history */
 	char who[GENERATION_WHO]; /* "sw-cli pid 123", "SIGHUP", "start" */
 	char why[GENERATION_WHY_TEXT]; /* what they say it is for; at most GENERATION_WHY bytes */

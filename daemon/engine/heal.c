@@ -74,7 +74,7 @@ static int move(struct engine_owner *o, const struct pref_avoid *away, size_t n,
 	int r = candidate_move(o, away, n, d, &filters);
 
 	if (r == 0)
-		r = wanted_plan(o, o->config, filters, true, &plan);
+		r = wanted_plan(o, o->config, filters, PLAN_HEAL, &plan);
 	if (r == 0 && plan.count == 0)
 		r = -ENOSPC;
 	if (r == 0)

@@ -152,6 +152,7 @@ void owner_free(struct engine_owner *o)
 	kernel_close(o->kernel);
 	alerts_clear(&o->alerts);
 	backoff_clear(&o->backoff);
+	ways_clear(&o->ways);
 	free(o->reports);
 	free(o->stale.blocks);
 	free(o->config_path);

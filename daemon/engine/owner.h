@@ -15,6 +15,7 @@
 #include "daemon/engine/places.h"
 #include "daemon/engine/pulse.h"
 #include "daemon/engine/store_generation.h"
+#include "daemon/engine/ways.h"
 
 #define OWNER_NEVER UINT64_MAX
 
@@ -78,6 +79,7 @@ struct engine_owner {
 	bool qdiscs_read;	       /* since judge last looked: their counters are new */
 	struct bypass_report *reports; /* for each wanted block, by id */
 	size_t report_count;
+	struct ways ways; /* of replacing, as far as the kernel told */
 	struct alerts alerts;
 	struct backoff backoff;
 

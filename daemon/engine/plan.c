@@ -10,6 +10,8 @@
 
 #include "config/base/jsonw.h"
 
+#define GAPS_NEAR 64
+
 void plan_clear(struct plan *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
@@ -18,9 +20,12 @@ void plan_clear(struct plan *p)
 	}
 	for (size_t i = 0; i < p->conflict_count; i++)
 		object_unref(p->conflicts[i].object);
+	for (size_t i = 0; i < p->gap_count; i++)
+		object_unref(p->gaps[i].object);
 	free(p->steps);
 	free(p->waiting);
 	free(p->conflicts);
+	free(p->gaps);
 	*p = (struct plan){ 0 };
 }
 
@@ -70,6 +75,33 @@ int plan_conflict(struct plan *p, const struct object *object, bool blocking, co
 	return 0;
 }
 
+static const struct rule *object_rule(const struct object *o)
+{
+	return o->kind == KIND_FILTER ? ((const struct filter *)o)->rule : NULL;
+}
+
+int plan_gap(struct plan *p, const struct object *object, const char *fmt, ...)
+{
+	const struct rule *rule = object_rule(object);
+	struct gap *g;
+	va_list ap;
+	int r;
+
+	/* A rule's filters come not far behind each other. */
+	for (size_t i = p->gap_count; rule && i-- > 0 && i + GAPS_NEAR >= p->gap_count;)
+		if (object_rule(p->gaps[i].object) == rule)
+			return 0;
+	r = grow(&p->gaps, &p->gap_space, p->gap_count, sizeof(*p->gaps));
+	if (r < 0)
+		return r;
+	g = &p->gaps[p->gap_count++];
+	g->object = object_ref(object);
+	va_start(ap, fmt);
+	vsnprintf(g->text, sizeof(g->text), fmt, ap);
+	va_end(ap);
+	return 0;
+}
+
 const char *step_reason_name(enum step_reason r)
 {
 	switch (r) {
@@ -87,6 +119,8 @@ const char *step_reason_name(enum step_reason r)
 		return "takeover";
 	case STEP_BEFORE:
 		return "before";
+	case STEP_BESIDE:
+		return "beside";
 	}
 	return "?";
 }
@@ -120,11 +154,6 @@ static char op_sign(enum kernel_op op)
 const struct object *step_object(const struct step *s)
 {
 	return s->wanted ? s->wanted : s->found;
-}
-
-static const struct rule *object_rule(const struct object *o)
-{
-	return o->kind == KIND_FILTER ? ((const struct filter *)o)->rule : NULL;
 }
 
 void step_print(const struct step *s, char *to, size_t size)
@@ -214,6 +243,17 @@ void plan_json(const struct plan *p, struct jsonw *w)
 		key_label(w, "object", p->conflicts[i].object);
 		key_line(w, p->conflicts[i].object);
 		jsonw_key_string(w, "text", p->conflicts[i].text);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_key(w, "gaps");
+	jsonw_array(w);
+	for (size_t i = 0; i < p->gap_count; i++) {
+		jsonw_object(w);
+		key_label(w, "object", p->gaps[i].object);
+		key_rule(w, p->gaps[i].object);
+		key_line(w, p->gaps[i].object);
+		jsonw_key_string(w, "text", p->gaps[i].text);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);

@@ -18,6 +18,7 @@ enum step_reason {
 	STEP_HEAL,	/* moved to a new pref so that the kernel forgets its mark */
 	STEP_TAKEOVER,	/* a foreign qdisc in the place of ours, and the file allows it */
 	STEP_BEFORE,	/* as it was before a generation that was taken back */
+	STEP_BESIDE,	/* a copy that stands for one that must go before its successor comes */
 };
 
 struct step {
@@ -40,6 +41,12 @@ struct conflict {
 	char text[160];	       /* what is in the way, no full stop */
 };
 
+/* A rule whose frames no rule decides for a moment, for it can't be helped. */
+struct gap {
+	struct object *object; /* a reference; what comes only when the old one is gone */
+	char text[160];	       /* why, no full stop */
+};
+
 struct plan {
 	struct step *steps;
 	size_t count, space;
@@ -47,6 +54,8 @@ struct plan {
 	size_t waiting_count, waiting_space;
 	struct conflict *conflicts;
 	size_t conflict_count, conflict_space;
+	struct gap *gaps; /* one for each rule */
+	size_t gap_count, gap_space;
 };
 
 /* All return 0 or -ENOMEM. A plan starts as { 0 }. */
@@ -57,6 +66,8 @@ int plan_add(struct plan *p, enum kernel_op op, enum step_reason reason,
 int plan_wait(struct plan *p, const char *port, const struct object *for_what);
 int plan_conflict(struct plan *p, const struct object *object, bool blocking, const char *fmt, ...)
 	_printf_(4, 5);
+
+int plan_gap(struct plan *p, const struct object *object, const char *fmt, ...) _printf_(3, 4);
 
 const char *step_reason_name(enum step_reason r); /* "missing", ... */
 /*
@@ -70,7 +81,8 @@ const struct object *step_object(const struct step *s);
 struct jsonw;
 /*
  * {"steps": [{"op", "reason", "kind", "object", "block", "rule", "line", "text"}],
- *  "waiting": [{"port", "object", "block", "rule"}], "conflicts": [{"object", "line", "text"}]}:
+ *  "waiting": [{"port", "object", "block", "rule"}], "conflicts": [{"object", "line", "text"}],
+ *  "gaps": [{"object", "block", "rule", "line", "text"}]}:
  * always these keys, null where there is nothing to say.
  */
 void plan_json(const struct plan *p, struct jsonw *w);

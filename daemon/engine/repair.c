@@ -182,6 +182,11 @@ static int repair_once(struct engine_owner *o, bool *ret_changed)
 	r = apply_run(o, &now, APPLY_EACH, d, &apply);
 	if (apply.outcomes)
 		note_outcomes(o, &apply, d);
+	/* What hardware can't replace in place goes first the next time: nobody misses it. */
+	if (apply.refused > 0) {
+		ways_learn(&o->ways, &apply, d, o->found, false);
+		ways_settle(&o->ways, true);
+	}
 	*ret_changed = apply.done > 0;
 	return r == -EIO ? 0 : r;
 }

@@ -19,6 +19,10 @@
 #define LOG_DIAGS 100
 #define TELL_STEPS 1000
 #define DIFF_BYTES 65536 /* of a diff in the store */
+/* A refusal tells of a batch. Behind so many, what they told of rules is believed of their blocks.
+ */
+#define TRIES_SINGLE 3
+#define TRIES_MOST 6
 
 static struct origin nowhere;
 
@@ -44,8 +48,26 @@ int trial_read_file(struct engine_owner *o, struct trial *t)
 	return r;
 }
 
+static void tell_gap(struct trial *t, const struct gap *g)
+{
+	const struct rule *rule = ((const struct filter *)g->object)->rule;
+	bool allowed = t->allow_gap || t->lenient;
+	char path[RULE_NAME_MAX + 8];
+	struct diag *diag;
+
+	snprintf(path, sizeof(path), "rule %s", rule ? rule->name : "?");
+	diag = diags_add(t->diags, allowed ? DIAG_WARNING : DIAG_ERROR, g->object->origin, path,
+			 "a gap can't be avoided: for a moment no rule decides its frames: %s",
+			 g->text);
+	if (!allowed && diag)
+		diag_hint(diag, "apply --allow-gap allows it");
+	t->gapped |= !allowed;
+}
+
 void trial_conflicts(struct trial *t)
 {
+	for (size_t i = 0; i < t->plan.gap_count; i++)
+		tell_gap(t, &t->plan.gaps[i]);
 	for (size_t i = 0; i < t->plan.conflict_count; i++) {
 		const struct conflict *c = &t->plan.conflicts[i];
 		char label[OBJECT_LABEL];
@@ -85,7 +107,7 @@ int trial_prepare(struct engine_owner *o, struct trial *t)
 		r = observe_refresh(o);
 	}
 	if (r == 0)
-		r = wanted_plan(o, t->candidate.config, t->candidate.filters, false, &t->plan);
+		r = wanted_plan(o, t->candidate.config, t->candidate.filters, PLAN_TRIAL, &t->plan);
 	if (r == 0)
 		trial_conflicts(t);
 	else if (diags_errors(t->diags) == 0)
@@ -98,7 +120,7 @@ static bool is_settled(const struct engine_owner *o)
 {
 	_cleanup_(plan_clear) struct plan plan = { 0 };
 
-	return wanted_plan(o, o->config, o->filters, false, &plan) == 0 && plan.count == 0;
+	return wanted_plan(o, o->config, o->filters, PLAN_MEND, &plan) == 0 && plan.count == 0;
 }
 
 /* Each step was compared with what the kernel took; and a filter takes nothing else along. */
@@ -242,27 +264,67 @@ static int mend(struct engine_owner *o, struct diags *d)
 	observe_events(o);
 	r = observe_refresh(o);
 	if (r == 0)
-		r = wanted_plan(o, o->config, o->filters, false, &plan);
+		r = wanted_plan(o, o->config, o->filters, PLAN_MEND, &plan);
 	return r < 0 ? r : apply_run(o, &plan, APPLY_EACH, d, &apply);
 }
 
 /* Tries the plan; back to what was if the kernel refuses a step. */
-static enum apply_outcome change_kernel(struct engine_owner *o, struct trial *t, int *ret_result)
+static enum apply_outcome try_plan(struct engine_owner *o, struct trial *t, struct diags *d,
+				   struct apply *apply, int *ret_result)
 {
-	_cleanup_(apply_clear) struct apply apply = { 0 };
-	int r = apply_run(o, &t->plan, APPLY_ALL, t->diags, &apply);
+	int r = apply_run(o, &t->plan, APPLY_ALL, d, apply);
 
 	*ret_result = r;
-	t->changes = apply.done;
+	t->changes = apply->done;
 	if (r == 0)
 		return APPLY_DONE;
-	if (diags_errors(t->diags) == 0)
-		diags_add(t->diags, DIAG_ERROR, nowhere, NULL, "nothing was changed: %s",
-			  strerror(-r));
-	if (apply.sent == 0)
+	if (diags_errors(d) == 0)
+		diags_add(d, DIAG_ERROR, nowhere, NULL, "nothing was changed: %s", strerror(-r));
+	if (apply->sent == 0)
 		return APPLY_REFUSED;
-	r = apply_undo(o, &apply, t->diags);
-	return mend(o, t->diags) < 0 || r < 0 ? APPLY_FAILED : APPLY_REVERTED;
+	r = apply_undo(o, apply, d);
+	return mend(o, d) < 0 || r < 0 ? APPLY_FAILED : APPLY_REVERTED;
+}
+
+/*
+ * What was refused may be taken another way: beside the old one, or, if that is allowed, behind it.
+ * True if there is a plan to try.
+ */
+static bool find_way(struct engine_owner *o, struct trial *t, const struct apply *apply,
+		     const struct diags *d, unsigned int tries)
+{
+	_cleanup_(plan_clear) struct plan plan = { 0 };
+
+	if (tries == TRIES_MOST || !ways_learn(&o->ways, apply, d, o->found, tries >= TRIES_SINGLE))
+		return false;
+	if (wanted_plan(o, t->candidate.config, t->candidate.filters, PLAN_TRIAL, &plan) < 0)
+		return false;
+	plan_clear(&t->plan);
+	t->plan = plan;
+	plan = (struct plan){ 0 };
+	for (size_t i = 0; i < t->plan.gap_count; i++)
+		tell_gap(t, &t->plan.gaps[i]);
+	return !t->gapped;
+}
+
+static enum apply_outcome change_kernel(struct engine_owner *o, struct trial *t, int *ret_result)
+{
+	enum apply_outcome outcome;
+
+	for (unsigned int tries = 1;; tries++) {
+		_cleanup_(apply_clear) struct apply apply = { 0 };
+		_cleanup_(diags_freep) struct diags *d = diags_new(diags_file(t->diags));
+
+		*ret_result = -ENOMEM;
+		if (!d)
+			return tries == 1 ? APPLY_REFUSED : APPLY_REVERTED;
+		outcome = try_plan(o, t, d, &apply, ret_result);
+		if (outcome == APPLY_REVERTED && find_way(o, t, &apply, d, tries))
+			continue;
+		diags_move(t->diags, d);
+		ways_settle(&o->ways, outcome == APPLY_DONE);
+		return outcome;
+	}
 }
 
 /* The kernel holds it, or what it held: the store and everyone who asks learn of it. */
@@ -300,7 +362,7 @@ int trial_run(struct engine_owner *o, struct trial *t)
 	uint64_t id = o->generation;
 	int r;
 
-	if (t->blocked && !t->lenient)
+	if ((t->blocked && !t->lenient) || t->gapped)
 		return trial_end(o, t, APPLY_REFUSED, -EEXIST);
 	/* What is committed already needs no new number, whatever has to be mended, and no
 	 * confirmation. */

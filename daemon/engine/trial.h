@@ -19,11 +19,13 @@ struct trial {
 	uint64_t reverts;    /* the generation whose text it is, or 0 */
 	uint32_t confirm_ms; /* it is to be confirmed within; 0: it is committed at once */
 	struct diags *diags; /* the caller's */
+	bool allow_gap;	     /* a rule may have none of its filters in force for a moment */
 	bool lenient; /* what something foreign stands in the way of is left out, not refused */
 
 	struct candidate candidate;
 	struct plan plan;
 	bool blocked;
+	bool gapped; /* there is a gap in the plan that nobody allowed */
 	enum apply_outcome outcome;
 	size_t changes;
 };
@@ -34,7 +36,7 @@ void trial_clear(struct trial *t);
 int trial_read_file(struct engine_owner *o, struct trial *t);
 /* Load, check, compile, look, diff. Changes nothing. 0, -EINVAL with errors, or -errno. */
 int trial_prepare(struct engine_owner *o, struct trial *t);
-/* What something foreign stands in the way of becomes messages. */
+/* What something foreign stands in the way of becomes messages; so do gaps. */
 void trial_conflicts(struct trial *t);
 /*
  * Carries it out: the outcome in t, 0 or -errno. After APPLY_DONE it is what is wanted: committed,

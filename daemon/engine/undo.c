@@ -85,6 +85,9 @@ static int turn_around(const struct engine_owner *o, const struct apply *a, cons
 
 	switch (s->op) {
 	case KERNEL_ADD:
+		/* Or it went again, and was put back in front of this step. */
+		if (!now && in_plan(p, key))
+			now = key;
 		return now ? plan_add(p, KERNEL_REMOVE, STEP_LEFTOVER, NULL, now) : 0;
 	case KERNEL_REMOVE:
 		if (!was)

@@ -137,14 +137,16 @@ int candidate_move(struct engine_owner *o, const struct pref_avoid *away, size_t
 }
 
 int wanted_plan(const struct engine_owner *o, const struct config *config,
-		const struct state *filters, bool heal, struct plan *ret)
+		const struct state *filters, enum plan_for why, struct plan *ret)
 {
 	struct diff_input in = {
 		.found = o->found,
 		.wanted = config ? config->wanted : NULL,
 		.filters = filters,
 		.owned = o->owned,
-		.heal = heal,
+		.heal = why == PLAN_HEAL,
+		.ways = &o->ways,
+		.in_use = why == PLAN_TRIAL,
 	};
 	int r = diff(&in, ret);
 
@@ -160,6 +162,7 @@ int wanted_work(const struct engine_owner *o, struct plan *ret)
 		.filters = o->filters,
 		.owned = o->owned,
 		.only = &o->touched,
+		.ways = &o->ways,
 	};
 	int r = diff(&in, ret);
 

@@ -27,9 +27,14 @@ int candidate_make(struct engine_owner *o, const char *text, size_t size, struct
 int candidate_move(struct engine_owner *o, const struct pref_avoid *away, size_t n, struct diags *d,
 		   struct state **ret);
 
+enum plan_for {
+	PLAN_TRIAL, /* what is there is in use: gaps are avoided, or told */
+	PLAN_MEND,  /* what is there is broken, or may go */
+	PLAN_HEAL,  /* the same filters in other prefs */
+};
 /* The plan from found to these; NULLs: nothing is wanted. ret starts as { 0 }. */
 int wanted_plan(const struct engine_owner *o, const struct config *config,
-		const struct state *filters, bool heal, struct plan *ret);
+		const struct state *filters, enum plan_for why, struct plan *ret);
 /* What may have to be done for what is wanted now: looks where something was touched. */
 int wanted_work(const struct engine_owner *o, struct plan *ret);
 

@@ -38,7 +38,7 @@ enum varlink_type {
 	VARLINK_BOOL,
 	VARLINK_INT, /* none of ours is negative, or above 2^53 */
 };
-#define VARLINK_PARAMS_MAX 4
+#define VARLINK_PARAMS_MAX 5
 struct varlink_param {
 	const char *name; /* NULL behind the last */
 	enum varlink_type type;

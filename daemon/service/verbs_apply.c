@@ -15,7 +15,7 @@ static void write_plan(struct jsonw *w, const struct job *job)
 {
 	jsonw_key(w, "plan");
 	jsonw_raw(w, job->plan_json ? job->plan_json
-				    : "{\"steps\":[],\"waiting\":[],\"conflicts\":[]}");
+				    : "{\"steps\":[],\"waiting\":[],\"conflicts\":[],\"gaps\":[]}");
 	jsonw_key_u64(w, "steps", job->steps);
 	write_diags(w, job->diags);
 }
@@ -70,6 +70,7 @@ static const char *read_trial(struct call *c, struct job *job)
 	if (why && !diag_text_valid(why, GENERATION_WHY))
 		return "why";
 	job->confirm_ms = (uint32_t)ms;
+	job->allow_gap = varlink_param_bool(c->message.parameters, "allow_gap");
 	COPY_NAME(job->why, why ? why : "");
 	return NULL;
 }

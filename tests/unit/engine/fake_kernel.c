@@ -207,6 +207,34 @@ static int check_filter(const struct filter *w, const struct filter *same, enum 
 		       : -EINVAL;
 }
 
+static bool same_actions(const struct filter *a, const struct filter *b)
+{
+	return a->action_count == b->action_count &&
+	       memcmp(filter_actions(a), filter_actions(b),
+		      a->action_count * sizeof(struct action)) == 0;
+}
+
+/* What hardware refuses beside what it holds: Linux gives it the new one before the old one goes.
+ */
+static int check_hardware(const struct filter *w)
+{
+	for (size_t i = 0; i < w->action_count && fake.lacks; i++)
+		if (filter_actions(w)[i].kind == fake.lacks)
+			return -EOPNOTSUPP;
+	for (size_t i = 0; i < fake_filters(w->block); i++) {
+		const struct filter *f = fake_filter(w->block, i);
+
+		if (f->chain != w->chain || f->protocol != w->protocol ||
+		    match_compare(filter_match(f), filter_match(w)) != 0)
+			continue;
+		if (fake.no_replace && f->pref == w->pref)
+			return -EOPNOTSUPP;
+		if (fake.no_equal && f->pref != w->pref && !same_actions(f, w))
+			return -EEXIST;
+	}
+	return 0;
+}
+
 static int put_filter(struct kernel_request *req)
 {
 	const struct filter *w = (const struct filter *)req->wanted;
@@ -214,6 +242,8 @@ static int put_filter(struct kernel_request *req)
 	int r = check_filter(w, same, req->op);
 	struct filter *f;
 
+	if (r == 0)
+		r = check_hardware(w);
 	if (r < 0)
 		return r;
 	f = filter_copy(w);
@@ -306,7 +336,7 @@ int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 			req->outcome = KERNEL_UNKNOWN;
 			continue;
 		}
-		r = is_refused(req) ? -EOPNOTSUPP : carry_out(req);
+		r = is_refused(req) ? -EIO : carry_out(req);
 		req->outcome = KERNEL_DONE;
 		req->error = r;
 		if (r < 0 && !(r == -ENOENT && req->op == KERNEL_REMOVE)) {

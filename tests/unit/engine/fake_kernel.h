@@ -19,6 +19,9 @@ struct fake {
 	size_t unknown_at;	 /* this one is done and its answer lost */
 	size_t unknown_not_at;	 /* this one is not done and its answer lost */
 	const char *refuse_rule; /* filters of this rule are refused */
+	enum action_kind lacks;	 /* hardware does not have this action, but for ACTION_PASS */
+	bool no_replace;	 /* hardware: one match twice at one pref is refused ... */
+	bool no_equal;		 /* ... at two prefs of a chain, with other actions, too */
 	bool lose_events;	 /* a LOST instead of what happens, once */
 	int dump_error;		 /* each dump fails with it; 0: none does */
 	bool other_direction;	 /* of each clsact has filters */

@@ -118,7 +118,7 @@ static size_t compare_looks(struct engine_owner *o)
 	size_t n;
 
 	assert_int_equal(wanted_work(o, &some), 0);
-	assert_int_equal(wanted_plan(o, o->config, o->filters, false, &all), 0);
+	assert_int_equal(wanted_plan(o, o->config, o->filters, PLAN_MEND, &all), 0);
 	a = steps_text(&some);
 	b = steps_text(&all);
 	assert_string_equal(a, b);

@@ -71,7 +71,7 @@ static void do_file(struct fake *f, struct job *job)
 	job->plan_json =
 		strdup("{\"steps\":[{\"op\":\"add\",\"reason\":\"missing\",\"kind\":\"qdisc\","
 		       "\"object\":\"x\",\"block\":null,\"rule\":null,\"line\":null,"
-		       "\"text\":\"+ x\"}],\"waiting\":[],\"conflicts\":[]}");
+		       "\"text\":\"+ x\"}],\"waiting\":[],\"conflicts\":[],\"gaps\":[]}");
 }
 
 static struct armed armed(uint32_t confirm_ms)
