@@ -106,9 +106,11 @@ struct job *jobs_last(struct job *list)
 	return list;
 }
 
-/* Both mean the daemon's file, or say the same. */
-static bool same_text(const struct job *a, const struct job *b)
+/* Both mean the daemon's file, or say the same, and may do the same. */
+static bool same_wish(const struct job *a, const struct job *b)
 {
+	if (a->allow_gap != b->allow_gap)
+		return false;
 	if (!a->text || !b->text)
 		return a->text == b->text;
 	return a->text_size == b->text_size && memcmp(a->text, b->text, a->text_size) == 0;
@@ -135,7 +137,7 @@ struct job *jobs_cover(struct job **list)
 	while (*at != last) {
 		struct job *job = *at;
 
-		if (last->result == 0 || same_text(job, last)) {
+		if (last->result == 0 || same_wish(job, last)) {
 			share(job, last);
 			at = &job->next;
 		} else {

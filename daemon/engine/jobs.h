@@ -28,8 +28,8 @@ struct job *jobs_take(struct jobs *q);
 struct job *jobs_last(struct job *list);
 /*
  * Once that was carried out: gives its outcome to those that it covers. Done, it covers all;
- * refused or failed, those with the same text. Returns the others, whose turn comes still, and
- * leaves *list to those that are answered.
+ * refused or failed, those with the same text and the same leave. Returns the others, whose turn
+ * comes still, and leaves *list to those that are answered.
  */
 struct job *jobs_cover(struct job **list);
 
