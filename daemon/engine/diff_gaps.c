@@ -10,8 +10,8 @@
 
 #include <errno.h>
 
-#define LOOKS_MOST 10000000 /* for successors that are not at hand; then one is taken for granted \
-			     */
+/* Looks for successors that are not at hand. Behind so many, one is taken for granted. */
+#define LOOKS_MOST 10000000
 
 struct gaps {
 	struct order *order;
