@@ -217,18 +217,35 @@ static const struct cJSON *skip(const struct cJSON *s, size_t n)
 	return s;
 }
 
+/* A line above the steps of one block or port; a block may have its turn more than once. */
+static void print_group(const struct cJSON *s, const struct cJSON *before)
+{
+	const char *block = json_digits(s, "block"), *port = json_text(s, "port");
+
+	if (before && streq(block, json_digits(before, "block")) &&
+	    streq(port, json_text(before, "port")))
+		return;
+	if (block[0])
+		printf("block %s\n", block);
+	else
+		printf("port %s\n", port);
+}
+
 static void print_steps(const struct cJSON *plan)
 {
+	const struct cJSON *before = NULL;
 	char text[OBJECTS_TEXT];
 	size_t n;
 
 	for (const struct cJSON *s = json_first(json_get(plan, "steps")); s; s = skip(s, n)) {
 		n = count_alike(s);
+		print_group(s, before);
 		if (n == 1)
-			printf("%s\n", json_text(s, "text"));
+			printf("  %s\n", json_text(s, "text"));
 		else
-			printf("%c %s: %s\n", json_text(s, "text")[0], objects_text(s, n, text),
+			printf("  %c %s: %s\n", json_text(s, "text")[0], objects_text(s, n, text),
 			       json_text(s, "reason"));
+		before = s;
 	}
 	for (const struct cJSON *s = json_first(json_get(plan, "waiting")); s; s = skip(s, n)) {
 		n = count_alike(s);

@@ -201,6 +201,27 @@ static void key_rule(struct jsonw *w, const struct object *o)
 	jsonw_key_string(w, "rule", rule ? rule->name : NULL);
 }
 
+/* The device whose object it is; null for filters, which are a block's. */
+static const char *object_port(const struct object *o)
+{
+	switch ((enum kind)o->kind) {
+	case KIND_PORT:
+		return ((const struct port *)o)->name;
+	case KIND_VLAN:
+		return ((const struct vlan *)o)->name;
+	case KIND_ADDRESS:
+		return ((const struct address *)o)->dev;
+	case KIND_QDISC:
+		return ((const struct qdisc *)o)->dev;
+	case KIND_BLOCK:
+	case KIND_RULE:
+	case KIND_FILTER:
+	case KIND_COUNT_:
+		return NULL;
+	}
+	return NULL;
+}
+
 static void step_json(const struct step *s, struct jsonw *w)
 {
 	const struct object *o = step_object(s);
@@ -211,6 +232,7 @@ static void step_json(const struct step *s, struct jsonw *w)
 	jsonw_key_string(w, "reason", step_reason_name(s->reason));
 	jsonw_key_string(w, "kind", kind_ops((enum kind)o->kind)->name);
 	key_label(w, "object", o);
+	jsonw_key_string(w, "port", object_port(o));
 	key_rule(w, o);
 	key_line(w, o);
 	step_print(s, text, sizeof(text));

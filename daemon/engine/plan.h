@@ -80,7 +80,8 @@ void step_print(const struct step *s, char *to, size_t size);
 const struct object *step_object(const struct step *s);
 struct jsonw;
 /*
- * {"steps": [{"op", "reason", "kind", "object", "block", "rule", "line", "text"}],
+ * {"steps": [{"op", "reason", "kind", "object", "port", "block", "rule", "line",
+ *  "text"}],
  *  "waiting": [{"port", "object", "block", "rule"}], "conflicts": [{"object", "line", "text"}],
  *  "gaps": [{"object", "block", "rule", "line", "text"}]}:
  * always these keys, null where there is nothing to say.

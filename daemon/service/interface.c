@@ -236,6 +236,7 @@ const char interface_switch[] =
 	"  reason: string,\n"
 	"  kind: string,\n"
 	"  object: string,\n"
+	"  port: ?string,\n"
 	"  block: ?int,\n"
 	"  rule: ?string,\n"
 	"  line: ?int,\n"

@@ -70,7 +70,7 @@ static void do_file(struct fake *f, struct job *job)
 	job->steps = 1;
 	job->plan_json =
 		strdup("{\"steps\":[{\"op\":\"add\",\"reason\":\"missing\",\"kind\":\"qdisc\","
-		       "\"object\":\"x\",\"block\":null,\"rule\":null,\"line\":null,"
+		       "\"object\":\"x\",\"port\":\"x\",\"block\":null,\"rule\":null,\"line\":null,"
 		       "\"text\":\"+ x\"}],\"waiting\":[],\"conflicts\":[],\"gaps\":[]}");
 }
 
