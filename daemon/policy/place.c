@@ -244,7 +244,12 @@ int place(struct place_item *items, size_t n, const struct compile_input *in, ui
 		r = read_before(p, in->before);
 	if (r == 0)
 		r = number(p, SHARE_MOST, ret);
-	/* Where prefs are few, large ones are better than none. */
+	/* Where prefs are few, what is there must not stand in the way, ... */
+	if ((r == -ERANGE || r == -EINVAL) && p->before_count) {
+		memset(p->same, 0, n * sizeof(*p->same));
+		r = number(p, SHARE_MOST, ret);
+	}
+	/* ... and large ones are better than none. */
 	if ((r == -ERANGE || r == -EINVAL) && n > SHARE_FILL)
 		r = number(p, MAX(n, (size_t)SHARE_MOST + 1), ret);
 	ret->room = p->room;

@@ -281,6 +281,30 @@ static void test_full_table(void **state)
 	assert_layout(new, "c/ip@1 c/ipv6@2 a/ip@3 b/ip@4");
 }
 
+/* What was apart can be together: a list that fits from scratch fits behind any other. */
+static void test_what_stood_there_takes_no_room(void **state)
+{
+	const struct make_rule then[] = { abc[0],
+					  abc[1],
+					  { .name = "d", .match = "dst=10.0.0.4" } };
+	const struct make_rule now[] = { abc[0],
+					 then[2],
+					 { .name = "e", .match = "src=10.0.0.0/24" },
+					 { .name = "f", .match = "ttl=1 src=10.0.0.1" } };
+	_cleanup_(config_unrefp) struct config *c = make_config(&make_block, then, 3);
+	_cleanup_(config_unrefp) struct config *after = make_config(&make_block, now, 4);
+	_cleanup_(diags_freep) struct diags *d = diags_new("swd.yaml");
+	_cleanup_(state_freep) struct state *old = state_new(), *new = state_new();
+	struct compile_input in = { .config = c, .profile = { .pref_min = 1, .pref_max = 3 } };
+
+	assert_int_equal(compile(&in, d, old), 0);
+	assert_layout(old, "a/ip@1 b/ip@2 d/ip@3");
+	in.config = after;
+	in.before = old;
+	assert_int_equal(compile(&in, d, new), 0);
+	assert_layout(new, "a/ip@1 d/ip@1 e/ip@2 f/ip@3");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_said_prefs),
 		cmocka_unit_test(test_prefs_run_out),
 		cmocka_unit_test(test_full_table),
+		cmocka_unit_test(test_what_stood_there_takes_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
