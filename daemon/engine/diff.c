@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The order of the whole, and the steps for ports, VLANs and addresses: see diff.h.
+ * The order of the whole, and the steps for ports and addresses: see diff.h.
  */
 #include "daemon/engine/diff.h"
 
@@ -48,7 +48,8 @@ static bool found_dev(const struct state *found, const char *dev)
 
 bool diff_dev_there(const struct diff_walk *w, const char *dev)
 {
-	return is_fresh(w, dev) || found_dev(w->in->found, dev);
+	return is_fresh(w, dev) ||
+	       (found_dev(w->in->found, dev) && !is_gone(w, dev) && !diff_dev_went(w, dev));
 }
 
 /* ---- ports ---- */
@@ -120,131 +121,10 @@ static int diff_ports(struct diff_walk *w)
 	return 0;
 }
 
-/* ---- VLANs ---- */
-
-static int vlan_make(struct diff_walk *w, const struct vlan *wanted, enum step_reason reason,
-		     const struct vlan *old)
-{
-	int r = 0;
-
-	if (old)
-		r = plan_add(w->plan, KERNEL_REMOVE, reason, NULL, &old->obj);
-	if (r == 0)
-		r = plan_add(w->plan, KERNEL_ADD, reason, &wanted->obj, NULL);
-	if (r == 0)
-		r = diff_name_add(&w->fresh, wanted->name);
-	return r;
-}
-
-static int diff_vlan(struct diff_walk *w, const struct vlan *wanted)
-{
-	const struct vlan *found = state_vlan(w->in->found, wanted->name);
-
-	if (!found && state_port(w->in->found, wanted->name))
-		return plan_conflict(w->plan, &wanted->obj, true,
-				     "a device %s is there and is no VLAN", wanted->name);
-	/* A device that rests on a fresh one went with the old one. */
-	if (!found || is_fresh(w, wanted->link))
-		return vlan_make(w, wanted, STEP_MISSING, NULL);
-	if (!streq(found->link, wanted->link) || found->id != wanted->id ||
-	    found->protocol != wanted->protocol) {
-		if (!owned_has(w->in->owned, &found->obj))
-			return plan_conflict(w->plan, &wanted->obj, true,
-					     "%s is there as VLAN %u of %s and not swd's",
-					     wanted->name, found->id, found->link);
-		return vlan_make(w, wanted, STEP_DIFFERENT, found);
-	}
-	if (kind_ops(KIND_VLAN)->satisfied(&wanted->obj, &found->obj))
-		return 0;
-	return plan_add(w->plan, KERNEL_CHANGE, STEP_DIFFERENT, &wanted->obj, &found->obj);
-}
-
-/* True if the link is another wanted VLAN that has not had its turn. */
-static bool link_pending(const struct diff_walk *w, const struct vlan *v, const bool *done)
-{
-	for (size_t i = 0; i < diff_wanted_count(w, KIND_VLAN); i++) {
-		const struct vlan *other = state_at(w->in->wanted, KIND_VLAN, i);
-
-		if (!done[i] && other != v && streq(other->name, v->link))
-			return true;
-	}
-	return false;
-}
-
-static int diff_vlans(struct diff_walk *w)
-{
-	size_t n = diff_wanted_count(w, KIND_VLAN);
-	_cleanup_free_ bool *done = calloc(n + 1, sizeof(*done));
-	bool moved = true;
-
-	if (!done)
-		return -ENOMEM;
-	/* VLANs in VLANs: each pass takes those whose link is settled. */
-	while (moved) {
-		moved = false;
-		for (size_t i = 0; i < n; i++) {
-			const struct vlan *v = state_at(w->in->wanted, KIND_VLAN, i);
-			int r;
-
-			if (done[i] || link_pending(w, v, done))
-				continue;
-			done[i] = true;
-			moved = true;
-			r = diff_dev_there(w, v->link) ? diff_vlan(w, v)
-						       : plan_wait(w->plan, v->link, &v->obj);
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
-}
-
 bool diff_is_leftover(const struct diff_walk *w, const struct object *found)
 {
 	return owned_has(w->in->owned, found) &&
 	       !(w->in->wanted && state_find(w->in->wanted, found));
-}
-
-static int mark_leftover_vlans(struct diff_walk *w)
-{
-	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN); i++) {
-		const struct vlan *v = state_at(w->in->found, KIND_VLAN, i);
-		int r = diff_is_leftover(w, &v->obj) ? diff_name_add(&w->gone, v->name) : 0;
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* Uppers before what they rest on: in each pass those that carry nothing that is still to go. */
-static int remove_leftover_vlans(struct diff_walk *w)
-{
-	size_t left = w->gone.count;
-	_cleanup_free_ bool *done = calloc(left + 1, sizeof(*done));
-
-	if (!done)
-		return -ENOMEM;
-	for (size_t pass = 0; pass <= w->gone.count && left > 0; pass++) {
-		for (size_t i = 0; i < w->gone.count; i++) {
-			const struct vlan *v = state_vlan(w->in->found, w->gone.list[i]);
-			bool carries = false;
-			int r;
-
-			for (size_t j = 0; j < w->gone.count && !carries; j++)
-				carries = !done[j] && j != i &&
-					  streq(state_vlan(w->in->found, w->gone.list[j])->link,
-						v->name);
-			if (done[i] || carries)
-				continue;
-			r = plan_add(w->plan, KERNEL_REMOVE, STEP_LEFTOVER, NULL, &v->obj);
-			if (r < 0)
-				return r;
-			done[i] = true;
-			left--;
-		}
-	}
-	return 0;
 }
 
 /* ---- addresses ---- */
@@ -284,8 +164,7 @@ int diff(const struct diff_input *in, struct plan *ret)
 {
 	static int (*const walks[])(struct diff_walk *) = {
 		diff_ports,
-		diff_vlans,
-		mark_leftover_vlans,
+		diff_vlans_wanted,
 		/* First what goes: Linux makes a second address of a prefix a secondary of the
 		 * first, and takes it along with that. */
 		remove_leftover_addresses,
@@ -294,7 +173,7 @@ int diff(const struct diff_input *in, struct plan *ret)
 		diff_filters_wanted,
 		diff_filters_leftover,
 		diff_qdiscs_leftover,
-		remove_leftover_vlans,
+		diff_vlans_leftover,
 	};
 	struct diff_walk w = { .in = in, .plan = ret };
 	int r = 0;
@@ -302,6 +181,7 @@ int diff(const struct diff_input *in, struct plan *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(walks) && r == 0; i++)
 		r = walks[i](&w);
 	free(w.fresh.list);
+	free(w.early.list);
 	free(w.gone.list);
 	free(w.rebound.list);
 	return r;

@@ -54,22 +54,32 @@ struct diff_walk {
 	const struct diff_input *in;
 	struct plan *plan;
 	struct diff_names fresh, gone; /* devices that this plan makes anew, or removes */
-	struct diff_names rebound;     /* those whose qdisc is taken away and made anew */
+	struct diff_names
+		early; /* VLANs that went before what comes: in its way, or not as wanted */
+	struct diff_names rebound; /* those whose qdisc is taken away and made anew */
 };
 
 size_t diff_wanted_count(const struct diff_walk *w, enum kind kind);
 /* True if a found object is ours and not wanted any more. */
 bool diff_is_leftover(const struct diff_walk *w, const struct object *found);
 
-/* True if the device will be there when filters are put in. */
+/* True if a VLAN found under that name is away by now, be it made anew or not. */
+bool diff_dev_went(const struct diff_walk *w, const char *dev);
+/* True if the device will be there when filters are put in, and stays. */
 bool diff_dev_there(const struct diff_walk *w, const char *dev);
 /* True if a wanted qdisc that binds the block will be in place. */
 bool diff_block_bound(const struct diff_walk *w, uint32_t block);
 
-/* False if each binding that is there goes in this plan, so that the kernel empties the block
- * meanwhile. */
+/* False if the block has no binding at some time in this plan, so that the kernel empties it
+ * then. */
 bool diff_block_survives(const struct diff_walk *w, uint32_t block);
 
+/* Steps for the wanted VLANs; then for those no longer wanted. */
+int diff_vlans_wanted(struct diff_walk *w);
+int diff_vlans_leftover(struct diff_walk *w);
+
+/* Ours of a device that is taken away: goes first, with the filters that go with it. */
+int diff_qdisc_with(struct diff_walk *w, const char *dev);
 /* Steps for the wanted qdiscs; then for those no longer wanted. */
 int diff_qdiscs_wanted(struct diff_walk *w);
 int diff_qdiscs_leftover(struct diff_walk *w);

@@ -33,15 +33,33 @@ bool diff_block_bound(const struct diff_walk *w, uint32_t block)
 	return false;
 }
 
+/* What a step does to the number of a block's bindings. */
+static int step_binds(const struct step *s, uint32_t block)
+{
+	int n = 0;
+
+	if (step_object(s)->kind != KIND_QDISC)
+		return 0;
+	if (s->op == KERNEL_REMOVE)
+		return -binds((const struct qdisc *)s->found, block);
+	n += binds((const struct qdisc *)s->wanted, block);
+	return s->found ? n - binds((const struct qdisc *)s->found, block) : n;
+}
+
 bool diff_block_survives(const struct diff_walk *w, uint32_t block)
 {
+	int bindings = 0;
+
 	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
 		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
 
-		if (binds(q, block) && !is_fresh(w, q->dev) && !diff_name_in(&w->rebound, q->dev))
-			return true;
+		/* Ours go by a step, a foreign one with its device. */
+		bindings += binds(q, block) &&
+			    (!is_fresh(w, q->dev) || diff_name_in(&w->rebound, q->dev));
 	}
-	return false;
+	for (size_t i = 0; i < w->plan->count && bindings > 0; i++)
+		bindings += step_binds(&w->plan->steps[i], block);
+	return bindings > 0;
 }
 
 /* True if the file has a place for the block: its filters are judged there. */
@@ -71,8 +89,7 @@ static int drain_block(struct diff_walk *w, uint32_t block)
 	return diff_filters_remove(w, block);
 }
 
-static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted, const struct qdisc *found,
-			 enum step_reason reason)
+static int take_qdisc(struct diff_walk *w, const struct qdisc *found, enum step_reason reason)
 {
 	int r = drain_block(w, found->ingress_block);
 
@@ -81,10 +98,27 @@ static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted, const 
 	if (r == 0)
 		r = plan_add(w->plan, KERNEL_REMOVE, reason, NULL, &found->obj);
 	if (r == 0)
-		r = plan_add(w->plan, KERNEL_ADD, reason, &wanted->obj, NULL);
-	if (r == 0)
-		r = diff_name_add(&w->rebound, wanted->dev);
+		r = diff_name_add(&w->rebound, found->dev);
 	return r;
+}
+
+static int replace_qdisc(struct diff_walk *w, const struct qdisc *wanted, const struct qdisc *found,
+			 enum step_reason reason)
+{
+	int r = take_qdisc(w, found, reason);
+
+	return r == 0 ? plan_add(w->plan, KERNEL_ADD, reason, &wanted->obj, NULL) : r;
+}
+
+int diff_qdisc_with(struct diff_walk *w, const char *dev)
+{
+	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
+
+		if (streq(q->dev, dev) && owned_has(w->in->owned, &q->obj))
+			return take_qdisc(w, q, STEP_DIFFERENT);
+	}
+	return 0;
 }
 
 static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
@@ -106,13 +140,20 @@ static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 			     wanted->dev, found->type);
 }
 
+/* First those that come: a block that moves to another device is never without one. */
 int diff_qdiscs_wanted(struct diff_walk *w)
 {
-	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
-		int r = diff_qdisc(w, state_at(w->in->wanted, KIND_QDISC, i));
+	for (int come = 1; come >= 0; come--) {
+		for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
+			const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
+			int r;
 
-		if (r < 0)
-			return r;
+			if ((state_find(w->in->found, q) == NULL) != come)
+				continue;
+			r = diff_qdisc(w, q);
+			if (r < 0)
+				return r;
+		}
 	}
 	return 0;
 }

@@ -106,6 +106,8 @@ static int add_vlan(const struct vlan *w)
 		return -EEXIST;
 	if (!world_device(w->link))
 		return -ENODEV;
+	if (world_vlan_on(w))
+		return -EEXIST;
 	v = object_new(KIND_VLAN, sizeof(*v));
 	memcpy(v->name, w->name, sizeof(v->name));
 	memcpy(v->link, w->link, sizeof(v->link));
@@ -140,7 +142,8 @@ static int change_link(const struct object *wanted)
 		world_emit(KERNEL_EVENT_NEW, p, false);
 		return 0;
 	}
-	return -EOPNOTSUPP;
+	world_change_vlan((const struct vlan *)now, (const struct vlan *)wanted);
+	return 0;
 }
 
 static int add_plain(const struct object *wanted)

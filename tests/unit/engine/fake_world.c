@@ -70,6 +70,31 @@ const struct object *world_device(const char *name)
 	return p ? &p->obj : v ? &v->obj : NULL;
 }
 
+/* Linux has one VLAN device for a link, a protocol and an id. */
+bool world_vlan_on(const struct vlan *w)
+{
+	for (size_t i = 0; i < state_count(fake.world, KIND_VLAN); i++) {
+		const struct vlan *v = state_at(fake.world, KIND_VLAN, i);
+
+		if (streq(v->link, w->link) && v->id == w->id && v->protocol == w->protocol)
+			return true;
+	}
+	return false;
+}
+
+void world_change_vlan(const struct vlan *now, const struct vlan *wanted)
+{
+	struct vlan *v = object_new(KIND_VLAN, sizeof(*v));
+	struct object head = v->obj;
+
+	*v = *now;
+	v->obj = head;
+	v->up = wanted->has & PORT_HAS_UP ? wanted->up : v->up;
+	v->mtu = wanted->has & PORT_HAS_MTU ? wanted->mtu : v->mtu;
+	world_put(v);
+	world_emit(KERNEL_EVENT_NEW, v, false);
+}
+
 static bool binds(const struct qdisc *q, uint32_t block)
 {
 	return q->ingress_block == block || q->egress_block == block;
@@ -137,6 +162,7 @@ void world_device_goes(const char *dev)
 		if (streq(v->link, name)) {
 			world_device_goes(v->name);
 			world_emit(KERNEL_EVENT_GONE, v, false);
+			i = state_count(fake.world, KIND_VLAN); /* more may have gone */
 		}
 	}
 	world_drop(world_device(name));
