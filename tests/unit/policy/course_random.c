@@ -9,41 +9,12 @@
 #include "config/yaml/load.h"
 #include "daemon/policy/compile.h"
 
-#define ROOM 600 /* rules that a list has room for */
-
 static bool one_in(struct dice *d, size_t n)
 {
 	return dice_below(d, n) == 0;
 }
 
 /* ---- lists ---- */
-
-static struct written_block list_copy(const struct written_block *b)
-{
-	struct written_block copy = *b;
-
-	copy.rules = calloc(ROOM, sizeof(*copy.rules));
-	if (!copy.rules)
-		abort();
-	if (b->count)
-		memcpy(copy.rules, b->rules, b->count * sizeof(*b->rules));
-	return copy;
-}
-
-static void list_take(struct written_block *b, size_t i)
-{
-	memmove(&b->rules[i], &b->rules[i + 1], (b->count - i - 1) * sizeof(*b->rules));
-	b->count--;
-}
-
-static void list_insert(struct written_block *b, size_t i, const struct written *w)
-{
-	if (b->count == ROOM)
-		return;
-	memmove(&b->rules[i + 1], &b->rules[i], (b->count - i) * sizeof(*b->rules));
-	b->rules[i] = *w;
-	b->count++;
-}
 
 /* Takes out the rules that errors name; one of the last, if they name none. */
 static void take_refused(struct written_block *b, const struct diags *d)
@@ -57,7 +28,7 @@ static void take_refused(struct written_block *b, const struct diags *d)
 			bad = diags_at(d, k)->level == DIAG_ERROR &&
 			      diags_at(d, k)->at.line == WRITTEN_LINE + i;
 		if (bad)
-			list_take(b, i);
+			written_take(b, i);
 	}
 	if (b->count == before && b->count)
 		b->count--;
@@ -107,75 +78,15 @@ static void choose_prefs(struct dice *d, struct written_block *b, const struct p
 
 static struct written_block random_list(struct dice *d, const struct course *c, uint32_t *id)
 {
-	static const enum offload offloads[] = { OFFLOAD_REQUIRED, OFFLOAD_REQUIRED,
-						 OFFLOAD_REQUIRED, OFFLOAD_PREFERRED, OFFLOAD_OFF };
-	struct written_block b = {
-		.offload = offloads[dice_below(d, ARRAY_SIZE(offloads))],
-		.tagging = one_in(d, 3) ? TAGGING_ANY : TAGGING_NONE,
-		.bypass = one_in(d, 4) ? BYPASS_WANT_OFF : BYPASS_WANT_PREFERRED,
-	};
-	struct written_block list = list_copy(&b);
 	size_t n = 1 + dice_below(d, one_in(d, 3) ? 40 : 12);
+	struct written_block list;
 
 	if (one_in(d, 500))
 		n = 200 + dice_below(d, 300);
-	for (size_t i = 0; i < n; i++) {
-		struct written w = written_random(d, (*id)++, &list);
-
-		list_insert(&list, list.count, &w);
-	}
+	list = written_list(d, n, id);
 	if (one_in(d, 6))
 		choose_prefs(d, &list, &c->profile);
 	return list;
-}
-
-/* ---- edits ---- */
-
-static void move_rule(struct dice *d, struct written_block *b, size_t from)
-{
-	struct written w = b->rules[from];
-
-	w.pref = 0;
-	list_take(b, from);
-	list_insert(b, dice_below(d, b->count + 1), &w);
-}
-
-/* A rule of another kind under the same name. */
-static void rewrite(struct dice *d, struct written_block *b, size_t i)
-{
-	struct written_block none = { 0 };
-	struct written w = written_random(d, b->rules[i].id, &none);
-
-	b->rules[i] = w;
-}
-
-static void one_edit(struct dice *d, struct written_block *b, uint32_t *id)
-{
-	size_t i = b->count ? dice_below(d, b->count) : 0, kind = dice_below(d, 14);
-	struct written w;
-
-	if (!b->count || kind < 4) {
-		w = written_random(d, (*id)++, b);
-		list_insert(b, dice_below(d, b->count + 1), &w);
-	} else if (kind < 6) {
-		list_take(b, i);
-	} else if (kind < 8) {
-		written_deeds(d, &b->rules[i]);
-	} else if (kind < 10) {
-		written_reroll(d, &b->rules[i]);
-	} else if (kind == 10) {
-		move_rule(d, b, i);
-	} else if (kind == 11) {
-		rewrite(d, b, i);
-	} else if (kind == 12) {
-		b->rules[i].id = (*id)++;
-	} else if (one_in(d, 4)) {
-		b->tagging = one_in(d, 2) ? TAGGING_ANY : TAGGING_NONE;
-	} else if (one_in(d, 3)) {
-		b->offload = one_in(d, 2) ? OFFLOAD_REQUIRED : OFFLOAD_PREFERRED;
-	} else {
-		b->rules[i].tagging = one_in(d, 2) ? TAGGING_ANY : TAGGING_UNSET;
-	}
 }
 
 static struct profile random_profile(struct dice *d)
@@ -208,9 +119,9 @@ void course_random(struct dice *d, struct course *ret)
 		if (one_in(d, 12)) {
 			ret->lists[i] = random_list(d, ret, &id);
 		} else {
-			ret->lists[i] = list_copy(&ret->lists[i - 1]);
+			ret->lists[i] = written_copy(&ret->lists[i - 1]);
 			for (size_t n = 1 + dice_below(d, one_in(d, 3) ? 6 : 1); n; n--)
-				one_edit(d, &ret->lists[i], &id);
+				written_edit(d, &ret->lists[i], &id);
 		}
 		settle(&ret->lists[i], ret);
 	}
@@ -238,7 +149,7 @@ static struct course course_copy(const struct course *c)
 	struct course copy = *c;
 
 	for (size_t i = 0; i < c->count; i++)
-		copy.lists[i] = list_copy(&c->lists[i]);
+		copy.lists[i] = written_copy(&c->lists[i]);
 	return copy;
 }
 
@@ -281,7 +192,7 @@ static bool shrink_rules(struct course *c, struct course_failure *f, size_t k, s
 		for (size_t i = 0; i < smaller.count; i++)
 			for (size_t at = smaller.lists[i].count; at-- > 0;)
 				if (smaller.lists[i].rules[at].id == c->lists[k].rules[r].id)
-					list_take(&smaller.lists[i], at);
+					written_take(&smaller.lists[i], at);
 	return adopt(c, &smaller, f);
 }
 

@@ -228,20 +228,9 @@ static void write_rule(FILE *to, const struct written *w)
 	fputs("] }\n", to);
 }
 
-char *written_yaml(const struct written_block *b)
+void written_print(const struct written_block *b, FILE *to)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
-
 	fprintf(to,
-		"version: 1\n"
-		"ports: { lan1: {}, lan2: {}, lan3: {}, lan4: {},\n"
-		"  lan5: {}, lan6: {} }\n"
-		"blocks:\n"
-		"  edge:\n"
-		"    id: 10\n"
-		"    bind: [lan1]\n"
 		"    tagging: %s\n"
 		"    offload: %s\n"
 		"    bypass: %s\n"
@@ -251,6 +240,23 @@ char *written_yaml(const struct written_block *b)
 		b->count ? "" : " []");
 	for (size_t i = 0; i < b->count; i++)
 		write_rule(to, &b->rules[i]);
+}
+
+char *written_yaml(const struct written_block *b)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	fputs("version: 1\n"
+	      "ports: { lan1: {}, lan2: {}, lan3: {}, lan4: {},\n"
+	      "  lan5: {}, lan6: {} }\n"
+	      "blocks:\n"
+	      "  edge:\n"
+	      "    id: 10\n"
+	      "    bind: [lan1]\n",
+	      to);
+	written_print(b, to);
 	fclose(to);
 	return text;
 }

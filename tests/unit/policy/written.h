@@ -95,9 +95,13 @@ struct written_block {
 	enum tagging tagging;
 	enum bypass_want bypass;
 	size_t count;
-	struct written *rules; /* one allocation, not owned by a copy of the struct */
+	struct written *rules; /* not owned by a copy of the struct */
+	size_t space;
 };
 
+/* From `tagging` on; rules have a line each, behind the first WRITTEN_HEAD lines. */
+#define WRITTEN_HEAD 5
+void written_print(const struct written_block *b, FILE *to);
 /* The whole file, ended by NUL; the caller frees it. Rule i stands alone on line LINE + i. */
 #define WRITTEN_LINE 13
 char *written_yaml(const struct written_block *b);
@@ -111,6 +115,14 @@ void written_reroll(struct dice *d, struct written *w);
 void written_deeds(struct dice *d, struct written *w);
 /* A packet that the rule is likely to be for, or that just misses it. */
 struct packet written_packet(struct dice *d, const struct written *w);
+
+/* ---- lists by chance (written_list.c) ---- */
+
+struct written_block written_list(struct dice *d, size_t n, uint32_t *id);
+struct written_block written_copy(const struct written_block *b); /* with rules of its own */
+void written_take(struct written_block *b, size_t i);
+/* What a person does in one go: a rule more or less, moved, renamed, with other values, ... */
+void written_edit(struct dice *d, struct written_block *b, uint32_t *id);
 
 /* ---- the judge (written_judge.c) ---- */
 
