@@ -180,10 +180,12 @@ static struct filter *copy_of(const struct filter *old, const struct filter *suc
 
 	if (!f)
 		return NULL;
-	f->obj.origin = successor->obj.origin;
 	f->pref = pref;
 	f->flags &= TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_SKIP_SW;
-	f->rule = object_ref(successor->rule);
+	if (successor) {
+		f->obj.origin = successor->obj.origin;
+		f->rule = object_ref(successor->rule);
+	}
 	return f;
 }
 
@@ -201,6 +203,22 @@ static int hold(struct gaps *g, size_t i, const struct filter *successor, uint16
 	return order_add(g->order, PHASE_TAKE, KERNEL_REMOVE, STEP_BESIDE, NULL, copy);
 }
 
+/* What has no successor: do its frames meet something behind it, which may be on its way out? */
+static bool falls(struct gaps *g, const struct filter *old)
+{
+	const struct state *found = g->diff->in->found;
+
+	for (size_t i = state_lower(found, old); i < state_count(found, KIND_FILTER); i++) {
+		const struct filter *f = state_at(found, KIND_FILTER, i);
+
+		if (f->block != old->block || f->chain != old->chain)
+			break;
+		if (f != old && (g->looks++ >= LOOKS_MOST || may_meet(old, f)))
+			return true;
+	}
+	return false;
+}
+
 static int bridge(struct gaps *g, size_t i)
 {
 	const struct pending *p = &g->order->list[i];
@@ -209,14 +227,15 @@ static int bridge(struct gaps *g, size_t i)
 
 	if (!next || !may_meet(old, next))
 		next = successor(g, i);
-	if (!next)
+	if (!next && !falls(g, old))
 		return 0;
-	if (same_match(old, next) && ways_of(g->diff->in->ways, next, g->way, true) == REPLACE_GAP)
+	if (next && same_match(old, next) &&
+	    ways_of(g->diff->in->ways, next, g->way, true) == REPLACE_GAP)
 		return plan_gap(g->diff->plan, &next->obj,
 				"hardware can't hold it beside the old one, which must go first");
 	pref = beside(g, old);
 	if (!pref)
-		return plan_gap(g->diff->plan, &next->obj,
+		return plan_gap(g->diff->plan, next ? &next->obj : &old->obj,
 				"pref %u can't hold it beside the old one, and no pref next to it "
 				"is free",
 				old->pref);

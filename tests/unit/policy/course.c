@@ -217,27 +217,10 @@ static bool meets(const struct step *s, const struct packet *p)
 
 /* What a plan brings with it beyond old and new. */
 struct passing {
-	bool gap;   /* the kernel can't hold both at once: something goes before its successor */
+	bool gap;   /* the plan says that it has one */
 	bool gaped; /* and a packet met that */
 	bool mixed; /* a packet met one chain as it was and another as it will be */
 };
-
-static bool has_gap(const struct plan *plan)
-{
-	bool gone = false;
-
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct step *s = &plan->steps[i];
-		const struct filter *f = (const struct filter *)step_object(s);
-
-		if (f->obj.kind != KIND_FILTER || f->role == FILTER_ROLE_SHORTCUT)
-			continue;
-		if (s->op != KERNEL_REMOVE && gone)
-			return true;
-		gone |= s->op == KERNEL_REMOVE;
-	}
-	return false;
-}
 
 static enum course_end look(struct running *r, size_t i, size_t side, const char *step,
 			    struct passing *passing)
@@ -312,6 +295,7 @@ static int make_plan(struct running *r, struct plan *ret)
 		.wanted = r->config->wanted,
 		.filters = r->filters,
 		.owned = r->owned,
+		.in_use = true,
 	};
 
 	return diff(&in, ret);
@@ -345,7 +329,7 @@ static enum course_end bring_about(struct running *r)
 	r->old = state_copy(fake.world);
 	if (make_plan(r, &plan) < 0 || plan.conflict_count || plan.waiting_count)
 		return fail(r, 0, "no plan leads there");
-	passing.gap = has_gap(&plan);
+	passing.gap = plan.gap_count > 0;
 	if (passing.gap && is_wide(r))
 		return fail(r, 0, "a gap where there is room");
 	for (size_t n = 0; n < plan.count && end == COURSE_HOLDS; n++)
