@@ -9,6 +9,7 @@
 
 #include "daemon/engine/observe.h"
 #include "daemon/engine/owned.h"
+#include "daemon/engine/renames.h"
 
 #define BATCH_MOST 128
 
@@ -31,8 +32,9 @@ void apply_clear(struct apply *a)
 static int record(struct engine_owner *o, const struct plan *plan)
 {
 	_cleanup_free_ const struct object **list = calloc(plan->count + 1, sizeof(*list));
-	size_t n = 0;
-	int r = 0;
+	_cleanup_free_ struct store_device *devices = NULL;
+	size_t n = 0, device_count;
+	int r;
 
 	if (!list)
 		return -ENOMEM;
@@ -44,8 +46,11 @@ static int record(struct engine_owner *o, const struct plan *plan)
 	}
 	if (n == 0)
 		return 0;
+	r = renames_devices(o, list, n, &devices, &device_count);
+	if (r < 0)
+		return r;
 	pulse_wait(o->pulse);
-	r = o->store ? store_own(o->store, list, n) : -ENODEV;
+	r = o->store ? store_own(o->store, list, n, devices, device_count) : -ENODEV;
 	pulse_go(o->pulse);
 	owner_store_result(o, "what is ours can't be recorded", r);
 	return r;

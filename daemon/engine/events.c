@@ -10,9 +10,12 @@
 #include <stdio.h>
 
 #include "config/base/log.h"
+#include "daemon/engine/renames.h"
 
 #define ASK_MOST 64	 /* questions of one drain; then the block is dumped instead */
 #define READ_AT_ONCE 512 /* messages */
+#define LOOK_MS 20	 /* before the first look for what was not there; doubles */
+#define LOOKS_MOST 8	 /* 5 s; then it is not there */
 #define READ_ROUNDS 64
 
 const char *observe_dev_name(const struct object *dev)
@@ -166,6 +169,23 @@ void observe_dev_gone(struct engine_owner *o, const char *name)
 	owner_event(o, ENGINE_EVENT_PORT, key.dev, "gone");
 }
 
+/*
+ * Linux tells of the ports of a DSA tree before sysfs has their conduit's tagger (6.1,
+ * dsa_tree_setup()), and tells nothing when it has.
+ */
+void observe_complete(struct engine_owner *o, const struct object *dev, bool fresh)
+{
+	const struct link_facts *f = observe_facts(dev);
+
+	if (!streq(f->type, "dsa") || f->tagger[0])
+		return;
+	if (fresh)
+		o->looks = 0;
+	if (o->looks < LOOKS_MOST)
+		owner_sooner(&o->look_due,
+			     now_monotonic_ns() + ((uint64_t)LOOK_MS * 1000000 << o->looks));
+}
+
 void observe_dev_new(struct engine_owner *o, const struct object *dev)
 {
 	const char *name = observe_dev_name(dev);
@@ -180,6 +200,7 @@ void observe_dev_new(struct engine_owner *o, const struct object *dev)
 	if (before && before->kind != dev->kind)
 		observe_drop(o, before);
 	observe_put(o, dev);
+	observe_complete(o, dev, !before);
 	if (!before) {
 		o->stale.qdiscs = o->stale.addresses = true;
 		owner_event(o, ENGINE_EVENT_PORT, name, "there, ifindex %u",
@@ -222,6 +243,7 @@ static void dev_renamed(struct engine_owner *o, const struct object *dev, const 
 
 		observe_drop(o, held);
 	}
+	renames_heard(o, old_name, name);
 	qdisc_renamed(o, old_name, name);
 	drop_addresses(o, old_name);
 	stale_users(o, old_name);

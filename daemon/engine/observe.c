@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "daemon/engine/renames.h"
+
 #define ASK_MOST 64 /* questions instead of a second dump */
 #define FULL_DUMP_GAP_NS 200000000ULL
 
@@ -61,6 +63,7 @@ static int refresh_links(struct engine_owner *o)
 	r = dump(o, KIND_PORT, 0, now);
 	if (r < 0)
 		return r;
+	renames_dumped(o, now);
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		for (size_t i = state_count(o->found, kinds[k]); i-- > 0;) {
 			const struct object *dev;
@@ -298,6 +301,8 @@ static int first_dump(struct engine_owner *o)
 {
 	int r = dump(o, KIND_PORT, 0, o->found);
 
+	for (size_t i = 0; i < state_count(o->found, KIND_PORT); i++)
+		observe_complete(o, state_at(o->found, KIND_PORT, i), true);
 	if (r == 0)
 		r = dump(o, KIND_ADDRESS, 0, o->found);
 	if (r == 0)
@@ -362,6 +367,25 @@ static int refresh_parts(struct engine_owner *o)
 	return r;
 }
 
+void observe_now(struct engine_owner *o)
+{
+	o->full_dump_ns = 0;
+}
+
+const char *observe_words(int r)
+{
+	return r == -EAGAIN ? "it changes faster than it can be read" : strerror(-r);
+}
+
+void observe_tell(struct engine_owner *o, int r)
+{
+	if (r < 0)
+		alert_set(&o->alerts, "dump", "kernel", "the kernel can't be read, tried again: %s",
+			  observe_words(r));
+	else
+		alert_end(&o->alerts, "dump", "kernel");
+}
+
 int observe_refresh(struct engine_owner *o)
 {
 	bool everything = o->stale.links && o->stale.qdiscs && o->stale.all_blocks;
@@ -374,11 +398,12 @@ int observe_refresh(struct engine_owner *o)
 	if (everything && o->full_dump_ns && now - o->full_dump_ns < FULL_DUMP_GAP_NS &&
 	    now > o->full_dump_ns) {
 		owner_sooner(&o->repair_due, o->full_dump_ns + FULL_DUMP_GAP_NS);
-		return -EAGAIN;
+		return -EBUSY;
 	}
 	if (everything)
 		o->full_dump_ns = now;
 	r = refresh_parts(o);
+	observe_tell(o, r);
 	owner_changed(o);
 	return r;
 }

@@ -15,8 +15,16 @@
 
 /* Dumps everything. `first`: nothing was known before. 0 or -errno, then found is as it was. */
 int observe_all(struct engine_owner *o, bool first);
-/* Dumps again what is stale, and asks for what is doubted. What fails stays stale. 0 or -errno. */
+/*
+ * Dumps again what is stale, and asks for what is doubted. What fails stays stale, and an alert
+ * says so. 0 or -errno; -EBUSY: everything was read a moment ago, it will be soon, or at once with
+ * observe_now() before.
+ */
 int observe_refresh(struct engine_owner *o);
+void observe_now(struct engine_owner *o);
+/* Whether the kernel could be read, for the operator; and why not, in words. */
+void observe_tell(struct engine_owner *o, int r);
+const char *observe_words(int r);
 /* Reads events without waiting. True if some may be left. */
 bool observe_events(struct engine_owner *o);
 /* Fresh counters of a block (0: all blocks) and of the qdiscs. */
@@ -39,6 +47,8 @@ void observe_qdisc_new(struct engine_owner *o, const struct qdisc *q, bool own);
 void observe_qdisc_gone(struct engine_owner *o, const struct qdisc *key, bool own);
 /* A device is not there any more, and nothing that was on it. */
 void observe_dev_gone(struct engine_owner *o, const char *name);
+/* Looks at a device again soon if something of it is not there yet; fresh: it was not there. */
+void observe_complete(struct engine_owner *o, const struct object *dev, bool fresh);
 /* A device as it is now. */
 void observe_dev_new(struct engine_owner *o, const struct object *dev);
 /* Puts a reference into found; a lack of memory makes everything stale. */

@@ -127,3 +127,73 @@ int owned_parse(enum kind kind, const char *name, const char *detail, struct obj
 		return parse_qdisc(name, detail, ret);
 	return -EINVAL;
 }
+
+/* ---- devices with other names ---- */
+
+static const char *new_name(const struct owned_rename *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (streq(list[i].old_name, name))
+			return list[i].name;
+	return NULL;
+}
+
+/* A record of the same under its new names, or NULL if they are the old ones. */
+static int renamed(const struct object *record, const struct owned_rename *list, size_t n,
+		   struct object **ret)
+{
+	char name[IFNAMSIZ], detail[OWNED_DETAIL];
+	const char *now, *link = NULL;
+	int r;
+
+	if (record->kind == KIND_VLAN)
+		link = new_name(list, n, ((const struct vlan *)record)->link);
+	owned_print(record, name, detail);
+	now = new_name(list, n, name);
+	*ret = NULL;
+	if (!now && !link)
+		return 0;
+	r = owned_parse((enum kind)record->kind, now ? now : name, detail, ret);
+	if (r == 0 && link)
+		COPY_NAME(((struct vlan *)*ret)->link, link);
+	return r;
+}
+
+static int put_record(struct state *to, struct object *record)
+{
+	int r = state_put(to, record);
+
+	if (r < 0)
+		object_unref(record);
+	return r;
+}
+
+int owned_renamed(const struct state *owned, const struct owned_rename *list, size_t n,
+		  struct state **ret)
+{
+	static const enum kind kinds[] = { KIND_VLAN, KIND_ADDRESS, KIND_QDISC };
+	_cleanup_(state_freep) struct state *to = state_new();
+	bool any = false;
+	int r = to ? 0 : -ENOMEM;
+
+	/* First what stays, then what moves in its place. */
+	for (int moving = 0; moving <= 1; moving++) {
+		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+			for (size_t i = 0; i < state_count(owned, kinds[k]) && r == 0; i++) {
+				const struct object *record = state_at(owned, kinds[k], i);
+				struct object *now;
+
+				r = renamed(record, list, n, &now);
+				if (r == 0 && now && moving)
+					r = put_record(to, now);
+				else if (r == 0 && !now && !moving)
+					r = put_record(to, object_ref(record));
+				else
+					object_unref(now);
+				any |= now != NULL;
+			}
+		}
+	}
+	*ret = r == 0 && any ? take(to) : NULL;
+	return r;
+}

@@ -19,6 +19,17 @@ bool owned_has(const struct state *owned, const struct object *found);
 bool owned_is(const struct object *record, const struct object *found);
 
 /*
+ * The records after devices got other names, all at once; a record of a device that is not there
+ * any more gives way to that of one which bears its name now. *ret is NULL if no record is of any
+ * of them. 0 or -ENOMEM.
+ */
+struct owned_rename {
+	char old_name[IFNAMSIZ], name[IFNAMSIZ];
+};
+int owned_renamed(const struct state *owned, const struct owned_rename *list, size_t n,
+		  struct state **ret);
+
+/*
  * A record as text, for the store: "core.100" and "link=lan1 id=100 protocol=0x8100", "lan1" and
  * "192.0.2.1/31", "lan1" and "clsact ingress=10 egress=0".
  */

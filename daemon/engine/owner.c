@@ -8,7 +8,6 @@
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "config/base/log.h"
 #include "daemon/engine/commit.h"
@@ -16,6 +15,8 @@
 #include "daemon/engine/history.h"
 #include "daemon/engine/observe.h"
 #include "daemon/engine/publish.h"
+#include "daemon/engine/renames.h"
+#include "daemon/engine/reopen.h"
 #include "daemon/engine/repair.h"
 #include "daemon/kernel/cookie.h"
 #include "daemon/kernel/privilege.h"
@@ -117,7 +118,7 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	o->pulse = pulse;
 	o->ability_how = "not probed yet";
 	o->touched.all = true;
-	o->start_due = o->trim_due = OWNER_NEVER;
+	o->start_due = o->look_due = o->trim_due = OWNER_NEVER;
 	o->repair_due = o->audit_due = o->publish_due = o->ready_due = OWNER_NEVER;
 	o->config_path = strdup(options->config_path);
 	o->state_dir = strdup(options->state_dir);
@@ -162,34 +163,6 @@ void owner_free(struct engine_owner *o)
 
 /* ---- start ---- */
 
-/* This boot and this network namespace: what the kernel holds is gone with either. */
-static void read_place(char to[128])
-{
-	struct stat st = { 0 };
-	struct moment now;
-
-	clock_now(&now);
-	stat("/proc/self/ns/net", &st);
-	snprintf(to, 128, "%s net:%llu", now.boot[0] ? now.boot : "?",
-		 (unsigned long long)st.st_ino);
-}
-
-static void open_store(struct engine_owner *o)
-{
-	char place[128], words[STORE_WORDS];
-	int r;
-
-	read_place(place);
-	pulse_wait(o->pulse);
-	r = store_open(o->state_dir, place, &o->store, words);
-	pulse_go(o->pulse);
-	if (r < 0)
-		alert_set(&o->alerts, "store", "store", "%s; applies are refused",
-			  words[0] ? words : strerror(-r));
-	else if (words[0])
-		alert_set(&o->alerts, "store-rebuilt", "store", "%s", words);
-}
-
 static void probe(struct engine_owner *o)
 {
 	const char *how = "the probe failed";
@@ -220,6 +193,8 @@ static void read_owned(struct engine_owner *o)
 	pulse_go(o->pulse);
 	if (r < 0)
 		owner_store_result(o, "what is ours can't be read", r);
+	else
+		renames_since(o);
 }
 
 static int first_look(struct engine_owner *o)
@@ -247,12 +222,11 @@ static void begin(struct engine_owner *o)
 
 	if (r < 0) {
 		o->start_due = now_monotonic_ns() + START_AGAIN_MS * MS;
-		alert_set(&o->alerts, "dump", "kernel", "the kernel can't be read, tried again: %s",
-			  strerror(-r));
+		observe_tell(o, r);
 		return;
 	}
 	o->start_due = OWNER_NEVER;
-	alert_end(&o->alerts, "dump", "kernel");
+	observe_tell(o, r);
 	/* An apply may have come before. */
 	if (!o->config)
 		commit_start(o);
@@ -280,7 +254,7 @@ void owner_start(struct engine_owner *o)
 {
 	uint64_t now;
 
-	open_store(o);
+	reopen_first(o);
 	probe(o);
 	begin(o);
 	now = now_monotonic_ns();
@@ -294,7 +268,7 @@ void owner_start(struct engine_owner *o)
 
 int owner_look(struct engine_owner *o)
 {
-	open_store(o);
+	reopen_first(o);
 	if (!o->bypass)
 		o->bypass = bypass_new(BYPASS_ABILITY_UNKNOWN);
 	return o->bypass ? first_look(o) : -ENOMEM;
@@ -369,7 +343,7 @@ uint64_t owner_due(const struct engine_owner *o)
 {
 	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(o->publish_due, o->ready_due));
 
-	due = MIN(due, o->trim_due);
+	due = MIN(MIN(due, o->trim_due), o->look_due);
 	return MIN(MIN(due, o->start_due), confirm_due(o));
 }
 
@@ -382,8 +356,15 @@ void owner_tick(struct engine_owner *o)
 	if (!o->bypass)
 		return;
 	confirm_tick(o);
+	if (o->look_due <= now) {
+		o->look_due = OWNER_NEVER;
+		o->looks++;
+		o->stale.links = true;
+		owner_sooner(&o->repair_due, now);
+	}
 	if (o->audit_due <= now) {
 		o->audit_due = now + owner_settings(o)->audit_ms * MS;
+		reopen_store(o);
 		repair_audit(o);
 	} else if (o->repair_due <= now) {
 		repair_run(o);

@@ -74,6 +74,7 @@ struct engine_owner {
 
 	/* What is ours and carries no mark; the store holds the same. */
 	struct store *store; /* NULL: there is none to write to */
+	bool store_lost;     /* and there will be none before the next start */
 	struct state *owned;
 
 	bool qdiscs_read;	       /* since judge last looked: their counters are new */
@@ -86,6 +87,8 @@ struct engine_owner {
 	/* Monotonic times of what is to come; OWNER_NEVER: nothing. */
 	uint64_t repair_due, audit_due, publish_due, ready_due;
 	uint64_t start_due; /* of another first look */
+	uint64_t look_due;  /* at links, of which something was missing */
+	uint32_t looks;	    /* done since the last new one */
 	uint64_t trim_due;  /* memory goes back to the system */
 	uint64_t published_ns;
 	uint64_t snapshot_number;

@@ -12,6 +12,7 @@
 #include "config/base/log.h"
 #include "daemon/engine/before.h"
 #include "daemon/engine/confirm.h"
+#include "daemon/engine/reopen.h"
 #include "daemon/engine/repair.h"
 #include "daemon/engine/trial.h"
 
@@ -218,6 +219,7 @@ void commit_start(struct engine_owner *o)
 	read_trials(o);
 	if (!have || !resume(o, &g))
 		start_untried(o, &g);
+	reopen_adopt(o);
 	if (!confirm_is_armed(o))
 		before_put_back(o);
 }

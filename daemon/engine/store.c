@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "daemon/engine/store_sql.h"
@@ -74,6 +75,9 @@ static const char *const versions[] = {
 	"INSERT INTO file SELECT id, text FROM generation_1;"
 	"DROP TABLE generation_1;"
 	"PRAGMA user_version = 2;",
+
+	"CREATE TABLE device (ifindex INTEGER PRIMARY KEY, name TEXT NOT NULL);" /* of `owned` */
+	"PRAGMA user_version = 3;",
 };
 
 /* ---- opening ---- */
@@ -137,10 +141,42 @@ static int settle_place(struct store *s, const char *place)
 	r = sql_begin(s);
 	if (r < 0)
 		return r;
-	r = sql_run(s, "DELETE FROM owned; DELETE FROM before;");
+	r = sql_run(s, "DELETE FROM owned; DELETE FROM device; DELETE FROM before;");
 	if (r == 0)
 		r = put_place(s, place);
 	return sql_end(s, r);
+}
+
+/* ---- where its files are ---- */
+
+static ino_t inode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* SQLite makes the log at the first look into a file, and keeps it until it is closed. */
+static int note_files(struct store *s, const char *path)
+{
+	static const char *const ends[STORE_FILES] = { "", "-wal", "-shm" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		if (asprintf(&s->paths[i], "%s%s", path, ends[i]) < 0) {
+			s->paths[i] = NULL;
+			return -ENOMEM;
+		}
+		s->inodes[i] = inode_of(s->paths[i]);
+	}
+	return 0;
+}
+
+int store_there(const struct store *s)
+{
+	for (size_t i = 0; i < STORE_FILES; i++)
+		if (inode_of(s->paths[i]) != s->inodes[i])
+			return i == 0 ? -ESTALE : -ENOLINK;
+	return 0;
 }
 
 static int open_file(const char *path, const char *place, struct store **ret)
@@ -178,6 +214,8 @@ static int open_file(const char *path, const char *place, struct store **ret)
 		r = make_schema(s, (size_t)version);
 	if (r == 0)
 		r = settle_place(s, place);
+	if (r == 0)
+		r = note_files(s, path);
 	if (r == 0)
 		*ret = take(s);
 	return r;
@@ -260,6 +298,8 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	sqlite3_close(s->db);
+	for (size_t i = 0; i < STORE_FILES; i++)
+		free(s->paths[i]);
 	free(s);
 }
 

@@ -27,16 +27,33 @@ struct store;
 int store_open(const char *dir, const char *place, struct store **ret, char words[STORE_WORDS]);
 void store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close);
+/* 0 if its files are still where they were opened; -ENOLINK: the log beside the file is not, and to
+ * close it and open it anew saves what it holds; -ESTALE: the file is not. */
+int store_there(const struct store *s);
 /* True if the file was corrupt and begun anew: what was ours is not known any more. */
 bool store_rebuilt(const struct store *s);
 
-/* Ownership: add and remove are one transaction each for all objects of the list. 0 or -errno. */
-int store_own(struct store *s, const struct object *const *list, size_t n);
+/* Which device bore a name when a record of it was made. */
+struct store_device {
+	uint32_t ifindex;
+	char name[IFNAMSIZ];
+};
+
+/*
+ * Ownership: each is one transaction for all objects of the list. own adds to the records, own_only
+ * puts these in the place of all. 0 or -errno.
+ */
+int store_own(struct store *s, const struct object *const *list, size_t n,
+	      const struct store_device *devices, size_t device_count);
+int store_own_only(struct store *s, const struct object *const *list, size_t n,
+		   const struct store_device *devices, size_t device_count);
 int store_disown(struct store *s, const struct object *const *list, size_t n);
 /*
  * Puts all records into `into`. An apply that was refused or cut short may have left two under one
  * name; then it is the one that `found` has (NULL: any).
  */
 int store_owned(struct store *s, const struct state *found, struct state *into);
+/* The devices of the records; the caller frees the list. 0 or -errno. */
+int store_devices(struct store *s, struct store_device **ret, size_t *ret_n);
 
 #endif

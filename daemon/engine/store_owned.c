@@ -27,26 +27,59 @@ static int each_owned(struct store *s, const char *sql, const struct object *con
 	return r;
 }
 
-static int change_owned(struct store *s, const char *sql, const struct object *const *list,
-			size_t n)
+static int put_devices(struct store *s, const struct store_device *devices, size_t n)
 {
-	int r;
+	_cleanup_sql_ sqlite3_stmt *st = NULL;
+	int r = sql_prepare(s, "INSERT OR REPLACE INTO device VALUES (?1, ?2)", &st);
 
-	if (n == 0)
-		return 0;
-	r = sql_begin(s);
-	return r < 0 ? r : sql_end(s, each_owned(s, sql, list, n));
+	for (size_t i = 0; i < n && r == 0; i++) {
+		sqlite3_bind_int64(st, 1, devices[i].ifindex);
+		sqlite3_bind_text(st, 2, devices[i].name, -1, SQLITE_STATIC);
+		r = sql_finish(st);
+		sqlite3_reset(st);
+	}
+	return r;
 }
 
-int store_own(struct store *s, const struct object *const *list, size_t n)
+static int put_owned(struct store *s, const struct object *const *list, size_t n,
+		     const struct store_device *devices, size_t device_count)
 {
-	return change_owned(s, "INSERT OR REPLACE INTO owned VALUES (?1, ?2, ?3)", list, n);
+	int r = each_owned(s, "INSERT OR REPLACE INTO owned VALUES (?1, ?2, ?3)", list, n);
+
+	return r < 0 ? r : put_devices(s, devices, device_count);
+}
+
+int store_own(struct store *s, const struct object *const *list, size_t n,
+	      const struct store_device *devices, size_t device_count)
+{
+	int r = n > 0 ? sql_begin(s) : 0;
+
+	if (n == 0 || r < 0)
+		return r;
+	return sql_end(s, put_owned(s, list, n, devices, device_count));
+}
+
+int store_own_only(struct store *s, const struct object *const *list, size_t n,
+		   const struct store_device *devices, size_t device_count)
+{
+	int r = sql_begin(s);
+
+	if (r < 0)
+		return r;
+	r = sql_run(s, "DELETE FROM owned; DELETE FROM device;");
+	return sql_end(s, r < 0 ? r : put_owned(s, list, n, devices, device_count));
 }
 
 int store_disown(struct store *s, const struct object *const *list, size_t n)
 {
-	return change_owned(s, "DELETE FROM owned WHERE kind = ?1 AND name = ?2 AND detail = ?3",
-			    list, n);
+	int r = n > 0 ? sql_begin(s) : 0;
+
+	if (n == 0 || r < 0)
+		return r;
+	return sql_end(s, each_owned(s,
+				     "DELETE FROM owned WHERE kind = ?1 AND name = ?2"
+				     " AND detail = ?3",
+				     list, n));
 }
 
 static enum kind kind_named(const char *name)
@@ -90,4 +123,28 @@ int store_owned(struct store *s, const struct state *found, struct state *into)
 		o = NULL;
 	}
 	return rc == SQLITE_DONE ? 0 : sql_errno(rc);
+}
+
+int store_devices(struct store *s, struct store_device **ret, size_t *ret_n)
+{
+	_cleanup_sql_ sqlite3_stmt *st = NULL;
+	_cleanup_free_ struct store_device *list = NULL;
+	size_t n = 0, space = 0;
+	int r = sql_prepare(s, "SELECT ifindex, name FROM device", &st), rc;
+
+	if (r < 0)
+		return r;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		r = grow(&list, &space, n, sizeof(*list));
+		if (r < 0)
+			return r;
+		list[n].ifindex = (uint32_t)sqlite3_column_int64(st, 0);
+		/* A name that no device can have is none's. */
+		n += copy_name(list[n].name, IFNAMSIZ, (const char *)sqlite3_column_text(st, 1));
+	}
+	if (rc != SQLITE_DONE)
+		return sql_errno(rc);
+	*ret = take(list);
+	*ret_n = n;
+	return 0;
 }

@@ -7,15 +7,20 @@
 #define SWD_ENGINE_STORE_SQL_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "config/base/util.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
+#define STORE_FILES 3
+
 struct store {
 	struct sqlite3 *db;
 	bool rebuilt;
+	char *paths[STORE_FILES]; /* the file, its log, and that one's index */
+	ino_t inodes[STORE_FILES];
 };
 
 int sql_errno(int rc); /* of a result code; 0 for rows and their end */

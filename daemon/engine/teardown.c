@@ -185,7 +185,7 @@ static void tell_left(struct work *w)
 
 static int look_again(struct engine_owner *o)
 {
-	o->full_dump_ns = 0; /* no storm: it is wanted now */
+	observe_now(o);
 	observe_stale_all(o);
 	return observe_refresh(o);
 }

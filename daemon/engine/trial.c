@@ -13,6 +13,7 @@
 #include "daemon/engine/before.h"
 #include "daemon/engine/confirm.h"
 #include "daemon/engine/observe.h"
+#include "daemon/engine/reopen.h"
 #include "daemon/engine/repair.h"
 #include "daemon/kernel/cookie.h"
 
@@ -104,7 +105,12 @@ int trial_prepare(struct engine_owner *o, struct trial *t)
 	r = make_candidate(o, t);
 	if (r == 0) {
 		observe_events(o);
+		observe_now(o);
 		r = observe_refresh(o);
+		if (r < 0)
+			diags_add(t->diags, DIAG_ERROR, nowhere, NULL,
+				  "the kernel can't be read, so nothing was changed: %s",
+				  observe_words(r));
 	}
 	if (r == 0)
 		r = wanted_plan(o, t->candidate.config, t->candidate.filters, PLAN_TRIAL, &t->plan);
@@ -212,10 +218,13 @@ static int store_trying(struct engine_owner *o, struct trial *t, const struct st
 	COPY_NAME(g.name, diags_file(t->diags));
 	snprintf(g.who, sizeof(g.who), "%s", t->who);
 	snprintf(g.why, sizeof(g.why), "%s", t->why ? t->why : "");
-	pulse_wait(o->pulse);
-	r = o->store ? store_try(o->store, &g, before, ret_id) : -ENODEV;
-	pulse_go(o->pulse);
-	owner_store_result(o, "an apply can't be recorded, so it is refused", r);
+	r = reopen_store(o);
+	if (r == 0) {
+		pulse_wait(o->pulse);
+		r = store_try(o->store, &g, before, ret_id);
+		pulse_go(o->pulse);
+		owner_store_result(o, "an apply can't be recorded, so it is refused", r);
+	}
 	if (r < 0)
 		diags_add(t->diags, DIAG_ERROR, nowhere, NULL,
 			  "the store in %s can't be written, so nothing was changed: %s",

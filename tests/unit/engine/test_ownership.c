@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "daemon/engine/audit.h"
+#include "daemon/engine/owned.h"
 #include "daemon/engine/teardown.h"
 #include "daemon/kernel/cookie.h"
 #include "fake_world.h"
@@ -472,9 +473,58 @@ static void counter_disproves_a_history(void **state)
 	rig_end(&r);
 }
 
+/* ---- devices with other names ---- */
+
+static void record(struct state *s, enum kind kind, const char *name, const char *detail)
+{
+	struct object *o;
+
+	assert_int_equal(owned_parse(kind, name, detail, &o), 0);
+	assert_int_equal(state_add(s, o, NULL), 0);
+}
+
+static bool has(const struct state *s, enum kind kind, const char *name, const char *detail)
+{
+	_cleanup_object_ struct object *o = NULL;
+
+	assert_int_equal(owned_parse(kind, name, detail, &o), 0);
+	return owned_has(s, o);
+}
+
+/* Two that swap their names, at once; and one that gets the name of a device that is no more. */
+static void records_follow_their_devices(void **state)
+{
+	static const struct owned_rename swap[] = { { "lan1", "lan3" }, { "lan3", "lan1" } };
+	static const struct owned_rename move[] = { { "lan3", "lan1" } };
+	static const struct owned_rename none[] = { { "lan7", "lan8" } };
+	struct state *s = state_new(), *now = NULL;
+
+	record(s, KIND_QDISC, "lan1", "clsact ingress=10 egress=0");
+	record(s, KIND_QDISC, "lan3", "clsact ingress=11 egress=0");
+	record(s, KIND_ADDRESS, "lan1", "192.0.2.1/24");
+	record(s, KIND_VLAN, "lan3.5", "link=lan3 id=5 protocol=0x8100");
+	assert_int_equal(owned_renamed(s, none, 1, &now), 0);
+	assert_null(now);
+	assert_int_equal(owned_renamed(s, swap, 2, &now), 0);
+	assert_true(has(now, KIND_QDISC, "lan3", "clsact ingress=10 egress=0"));
+	assert_true(has(now, KIND_QDISC, "lan1", "clsact ingress=11 egress=0"));
+	assert_true(has(now, KIND_ADDRESS, "lan3", "192.0.2.1/24"));
+	assert_false(has(now, KIND_ADDRESS, "lan1", "192.0.2.1/24"));
+	assert_true(has(now, KIND_VLAN, "lan3.5", "link=lan1 id=5 protocol=0x8100"));
+	assert_int_equal(state_count(now, KIND_QDISC), 2);
+	state_free(now);
+	assert_int_equal(owned_renamed(s, move, 1, &now), 0);
+	assert_true(has(now, KIND_QDISC, "lan1", "clsact ingress=11 egress=0"));
+	assert_int_equal(state_count(now, KIND_QDISC), 1);
+	assert_true(has(now, KIND_ADDRESS, "lan1", "192.0.2.1/24"));
+	state_free(now);
+	state_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_follow_their_devices),
 		cmocka_unit_test(swapped_filter_is_not_removed),
 		cmocka_unit_test(swapped_filter_is_not_replaced),
 		cmocka_unit_test(start_adopts_replaces_and_removes),

@@ -2,6 +2,8 @@
 /* What others break comes back, what is theirs stays, and nobody is fought for ever. */
 #include "../check.h"
 
+#include <errno.h>
+
 #include "files.h"
 #include "rig.h"
 
@@ -350,6 +352,98 @@ static void what_was_refused_is_put_right_by_others(void **state)
 	rig_end(&r);
 }
 
+static uint64_t took(uint64_t start)
+{
+	return (now_monotonic_ns() - start) / 1000000;
+}
+
+/* Each time events are lost the whole is stale; one look after the storm is enough. */
+static void nl_01_a_storm_is_one_look(void **state)
+{
+	size_t looks = 0;
+	uint64_t start;
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	usleep(250000);
+	start = now_monotonic_ns();
+	for (int i = 0; i < 100; i++) {
+		uint64_t before = r.o->full_dump_ns;
+
+		fake.lose_events = true;
+		fake_set_up("lan2", i % 2);
+		owner_readable(r.o);
+		owner_tick(r.o);
+		looks += r.o->full_dump_ns != before;
+	}
+	assert_true(looks >= 1 && looks <= 1 + took(start) / 200);
+	rig_settle(&r);
+	assert_true(r.newest->settled);
+	assert_int_equal(state_port(fake.world, "lan1")->up, 1);
+	rig_end(&r);
+}
+
+/* What can't be read is not gone: nothing is changed, and it is said. */
+static void nl_02_no_stable_state_is_no_empty_one(void **state)
+{
+	char *before, *now;
+	struct job *job;
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	before = fake_text();
+	fake_reset_counts();
+	fake.dump_error = -EAGAIN;
+	usleep(250000);
+	fake.lose_events = true;
+	fake_set_up("lan2", true);
+	for (int i = 0; i < 5; i++) {
+		owner_readable(r.o);
+		usleep(50000);
+		owner_tick(r.o);
+	}
+	assert_int_equal(fake.requests, 0);
+	assert_non_null(strstr(rig_alert(&r, "dump")->text, "changes faster than it can be read"));
+	job = rig_reload(&r);
+	assert_int_equal(job->outcome, APPLY_REFUSED);
+	assert_non_null(strstr(diags_at(job->diags, 0)->text, "changes faster than"));
+	job_free(job);
+	rig_write(&r, "version: 1\n");
+	job = rig_reload(&r);
+	assert_int_equal(job->outcome, APPLY_REFUSED);
+	job_free(job);
+	assert_int_equal(fake.requests, 0);
+	rig_write(&r, FILE_ONE);
+	fake.dump_error = 0;
+	rig_settle(&r);
+	assert_null(rig_alert(&r, "dump"));
+	now = fake_text();
+	assert_same_kernel(before, now);
+	free(now);
+	free(before);
+	rig_end(&r);
+}
+
+/* An apply does not wait for the storm to be over, nor is it refused for it. */
+static void an_apply_in_a_storm_looks_by_itself(void **state)
+{
+	struct job *job;
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	fake.lose_events = true;
+	fake_set_up("lan2", true);
+	owner_readable(r.o);
+	owner_tick(r.o);
+	fake.lose_events = true;
+	fake_set_up("lan2", false);
+	rig_write(&r, FILE_TWO);
+	job = rig_reload(&r);
+	assert_int_equal(job->outcome, APPLY_DONE);
+	job_free(job);
+	rig_end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +463,9 @@ int main(void)
 		cmocka_unit_test(who_keeps_breaking_makes_us_wait),
 		cmocka_unit_test(what_is_refused_is_tried_more_and_more_seldom),
 		cmocka_unit_test(what_was_refused_is_put_right_by_others),
+		cmocka_unit_test(nl_01_a_storm_is_one_look),
+		cmocka_unit_test(nl_02_no_stable_state_is_no_empty_one),
+		cmocka_unit_test(an_apply_in_a_storm_looks_by_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

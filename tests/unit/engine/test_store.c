@@ -140,8 +140,8 @@ static void ownership_lasts_a_boot(void **state)
 	list[1] = &v->obj;
 	list[2] = an_address("192.0.2.1/31");
 	list[3] = an_address("2001:db8::1/64");
-	assert_int_equal(store_own(s, list, 4), 0);
-	assert_int_equal(store_own(s, list, 4), 0); /* twice is once */
+	assert_int_equal(store_own(s, list, 4, NULL, 0), 0);
+	assert_int_equal(store_own(s, list, 4, NULL, 0), 0); /* twice is once */
 	store_close(s);
 	s = open_ok("boot 1");
 	assert_int_equal(store_owned(s, NULL, back), 0);
@@ -239,11 +239,11 @@ static void newer_schema_is_left_alone(void **state)
 	struct store *s = NULL;
 
 	store_close(open_ok("here"));
-	sql("PRAGMA user_version = 3");
+	sql("PRAGMA user_version = 4");
 	assert_int_equal(store_open(dir, "here", &s, words), -EPROTO);
 	assert_non_null(strstr(words, "newer"));
 	assert_int_equal(aside_count(), 0);
-	sql("PRAGMA user_version = 2");
+	sql("PRAGMA user_version = 3");
 	store_close(open_ok("here"));
 }
 
@@ -283,7 +283,7 @@ static int64_t number(const char *text)
 	return ret;
 }
 
-static void version_1_becomes_2(void **state)
+static void version_1_becomes_ours(void **state)
 {
 	struct generation g, *list;
 	struct state *owned = state_new();
@@ -317,7 +317,7 @@ static void version_1_becomes_2(void **state)
 	assert_int_equal(try(s, "x", 1, &id), 0);
 	assert_int_equal(id, 10);
 	store_close(s);
-	assert_int_equal(number("PRAGMA user_version"), 2);
+	assert_int_equal(number("PRAGMA user_version"), 3);
 	assert_int_equal(number("SELECT count(*) FROM sqlite_master "
 				"WHERE name = 'generation_1'"),
 			 0);
@@ -414,6 +414,48 @@ static void verdicts_are_kept(void **state)
 	store_close(s);
 }
 
+/* What is taken away under an open store is noticed, and the log's content is not lost. */
+static void files_taken_away_are_missed(void **state)
+{
+	struct store *s = open_ok("here");
+	struct store_device *devices;
+	struct generation g;
+	char path[96];
+	uint64_t id;
+	size_t n;
+
+	assert_int_equal(store_there(s), 0);
+	assert_int_equal(try(s, "one", 3, &id), 0);
+	assert_int_equal(end(s, id, APPLY_DONE, NULL, 50), 0);
+	assert_int_equal(store_there(s), 0);
+	snprintf(path, sizeof(path), "%s/swd.db-wal", dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(store_there(s), -ENOLINK);
+	store_close(s);
+	s = open_ok("here");
+	assert_int_equal(store_committed(s, 0, &g), 0);
+	assert_int_equal(g.id, id);
+	generation_clear(&g);
+	assert_int_equal(store_there(s), 0);
+	snprintf(path, sizeof(path), "%s/swd.db", dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(store_there(s), -ESTALE);
+	store_close(s);
+	/* And numbers of devices are kept for a boot alone. */
+	s = open_ok("here");
+	assert_int_equal(store_own_only(s, NULL, 0, &(struct store_device){ 7, "lan1" }, 1), 0);
+	assert_int_equal(store_devices(s, &devices, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(devices[0].ifindex, 7);
+	free(devices);
+	store_close(s);
+	s = open_ok("another");
+	assert_int_equal(store_devices(s, &devices, &n), 0);
+	assert_int_equal(n, 0);
+	free(devices);
+	store_close(s);
+}
+
 /* A disk that takes no more, by the limit on file sizes. */
 static void full_disk_refuses_before_the_kernel(void **state)
 {
@@ -481,9 +523,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(corrupt_file_is_moved_aside_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(damage_inside_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(newer_schema_is_left_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(version_1_becomes_2, setup, teardown),
+		cmocka_unit_test_setup_teardown(version_1_becomes_ours, setup, teardown),
 		cmocka_unit_test_setup_teardown(half_a_migration_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(verdicts_are_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_taken_away_are_missed, setup, teardown),
 		cmocka_unit_test(full_disk_refuses_before_the_kernel),
 		cmocka_unit_test(no_store_at_all_takes_the_file_and_refuses_applies),
 	};
