@@ -84,7 +84,7 @@ def break_ours(rules):
     run("ip", "link", "del", "lan2.30")
 
 
-def test_one_resync(swd):
+def test_nl_01_one_resync(swd):
     rules, rest, start = ours(), devices(), swd.status()["counts"]
     assert len(rules) == 20 and rest["lan2.30"][2] == ["10.30.0.1"]
     break_ours(rules)

@@ -98,8 +98,7 @@ static void inner_vlan_keys_too(void **state)
 	assert_true(text_holds(text, BYTES(N16(6), N16(79), 0x86, 0xdd, 0, 0)));
 }
 
-/* NL-04 */
-static void flags_are_a_number_in_host_order(void **state)
+static void nl_04_flags_are_a_number_in_host_order(void **state)
 {
 	const char *sw =
 		"filter block 10 pref 1 handle 1 protocol ip flower skip_sw\naction drop\n";
@@ -134,7 +133,7 @@ static uint32_t read_flags(uint8_t flags)
 	return got;
 }
 
-static void flags_read_as_they_stand(void **state)
+static void nl_04_flags_read_as_they_stand(void **state)
 {
 	static const struct {
 		uint8_t raw;
@@ -226,7 +225,7 @@ static void actions_that_cannot_be_said_are_refused(void **state)
 
 /* ---- there and back ---- */
 
-static void every_sample_reads_back(void **state)
+static void nl_05_every_sample_reads_back(void **state)
 {
 	bool fields[FIELD_COUNT_] = { false }, kinds[ACTION_COUNT_] = { false };
 
@@ -432,9 +431,9 @@ static void a_message_with_wrong_bytes_is_harmless(void **state)
 	}
 }
 
-/* NL-05: the kernel aligns attributes to 4 bytes, and 64-bit counters inside them are no better
+/* The kernel aligns attributes to 4 bytes, and 64-bit counters inside them are no better
  * off. */
-static void counters_are_read_from_any_place(void **state)
+static void nl_05_counters_are_read_from_any_place(void **state)
 {
 	struct tcmsg tcm = { .tcm_ifindex = (int)TCM_IFINDEX_MAGIC_BLOCK, .tcm_handle = 1 };
 	struct {
@@ -546,12 +545,12 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vlan_keys_have_their_orders),
 		cmocka_unit_test(inner_vlan_keys_too),
-		cmocka_unit_test(flags_are_a_number_in_host_order),
-		cmocka_unit_test(flags_read_as_they_stand),
+		cmocka_unit_test(nl_04_flags_are_a_number_in_host_order),
+		cmocka_unit_test(nl_04_flags_read_as_they_stand),
 		cmocka_unit_test(what_the_kernel_would_ignore_is_refused),
 		cmocka_unit_test(a_key_with_a_hole_is_refused),
 		cmocka_unit_test(actions_that_cannot_be_said_are_refused),
-		cmocka_unit_test(every_sample_reads_back),
+		cmocka_unit_test(nl_05_every_sample_reads_back),
 		cmocka_unit_test(a_qdisc_reads_back),
 		cmocka_unit_test(an_address_reads_back),
 		cmocka_unit_test(a_vlan_needs_its_link),
@@ -559,7 +558,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_to_change_is_not_sent),
 		cmocka_unit_test(a_message_cut_short_is_harmless),
 		cmocka_unit_test(a_message_with_wrong_bytes_is_harmless),
-		cmocka_unit_test(counters_are_read_from_any_place),
+		cmocka_unit_test(nl_05_counters_are_read_from_any_place),
 		cmocka_unit_test(settling_twice_changes_nothing),
 		cmocka_unit_test(a_kept_tag_keeps_its_type),
 		cmocka_unit_test(a_cookie_names_what_a_filter_does),

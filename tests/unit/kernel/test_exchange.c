@@ -151,8 +151,8 @@ static void one_send_holds_all_messages(void **state)
 	clear(calls, RTNL_BATCH);
 }
 
-/* NL-07: A times out; its answer comes while B waits. */
-static void a_late_answer_is_nobodys(void **state)
+/* A times out; its answer comes while B waits. */
+static void nl_07_a_late_answer_is_nobodys(void **state)
 {
 	struct peer *p = *state;
 	struct rtnl_call a = { .msg = request() }, b = { .msg = request() };
@@ -174,7 +174,7 @@ static void a_late_answer_is_nobodys(void **state)
 	clear(&b, 1);
 }
 
-static void what_is_not_for_us_is_dropped(void **state)
+static void nl_07_what_is_not_for_us_is_dropped(void **state)
 {
 	struct peer *p = *state;
 	struct rtnl_call a = { .msg = request() };
@@ -366,7 +366,7 @@ static int dump(struct peer *p, struct parts *c)
 	return r;
 }
 
-static void a_dump_gives_all_its_parts(void **state)
+static void nl_07_a_dump_gives_all_its_parts(void **state)
 {
 	struct peer *p = *state;
 	struct parts c = { 0 };
@@ -374,7 +374,7 @@ static void a_dump_gives_all_its_parts(void **state)
 
 	say_part(&w, 0, 1);
 	say_part(&w, 0, 1);
-	say(&w, RTM_NEWLINK, 0, 0, 0, NULL, 0); /* NL-07: an event between the parts */
+	say(&w, RTM_NEWLINK, 0, 0, 0, NULL, 0); /* an event between the parts */
 	deliver(p, &w);
 	say_part(&w, 0, 1);
 	say_done(&w, 0, 1, 0);
@@ -382,10 +382,11 @@ static void a_dump_gives_all_its_parts(void **state)
 	assert_int_equal(dump(p, &c), 0);
 	assert_int_equal(c.parts, 3);
 	assert_int_equal(c.restarts, 1);
+	assert_int_equal(p->s->strays, 1);
 }
 
-/* NL-02: the flag on a part in the middle, then on DONE alone; the third one is whole. */
-static void an_interrupted_dump_is_taken_again(void **state)
+/* The flag on a part in the middle, then on DONE alone; the third one is whole. */
+static void nl_02_an_interrupted_dump_is_taken_again(void **state)
 {
 	struct peer *p = *state;
 	struct parts c = { 0 };
@@ -408,7 +409,7 @@ static void an_interrupted_dump_is_taken_again(void **state)
 	assert_int_equal(p->s->dumps, 3);
 }
 
-static void a_dump_that_never_settles_is_no_dump(void **state)
+static void nl_02_a_dump_that_never_settles_is_no_dump(void **state)
 {
 	struct peer *p = *state;
 	struct parts c = { 0 };
@@ -534,15 +535,24 @@ static void own_filter_news_is_ignored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(answers_find_their_requests),	       T(one_send_holds_all_messages),
-		T(a_late_answer_is_nobodys),	       T(what_is_not_for_us_is_dropped),
-		T(the_kernels_words_are_kept),	       T(words_stand_behind_the_request),
-		T(hostile_words_are_harmless),	       T(an_echo_belongs_to_its_request),
-		T(a_closed_socket_is_an_error),	       T(an_answer_too_long_makes_room),
-		T(many_answers_are_read_at_once),      T(a_dump_gives_all_its_parts),
-		T(an_interrupted_dump_is_taken_again), T(a_dump_that_never_settles_is_no_dump),
-		T(the_kernels_error_ends_a_dump),      T(our_own_error_ends_it_at_its_end),
-		T(a_dump_without_an_end_times_out),    T(a_part_too_long_for_us_makes_room),
+		T(answers_find_their_requests),
+		T(one_send_holds_all_messages),
+		T(nl_07_a_late_answer_is_nobodys),
+		T(nl_07_what_is_not_for_us_is_dropped),
+		T(the_kernels_words_are_kept),
+		T(words_stand_behind_the_request),
+		T(hostile_words_are_harmless),
+		T(an_echo_belongs_to_its_request),
+		T(a_closed_socket_is_an_error),
+		T(an_answer_too_long_makes_room),
+		T(many_answers_are_read_at_once),
+		T(nl_07_a_dump_gives_all_its_parts),
+		T(nl_02_an_interrupted_dump_is_taken_again),
+		T(nl_02_a_dump_that_never_settles_is_no_dump),
+		T(the_kernels_error_ends_a_dump),
+		T(our_own_error_ends_it_at_its_end),
+		T(a_dump_without_an_end_times_out),
+		T(a_part_too_long_for_us_makes_room),
 		T(own_filter_news_is_ignored),
 	};
 

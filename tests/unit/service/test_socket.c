@@ -41,6 +41,20 @@ static const char *dirname_of(const char *of)
 	return text;
 }
 
+/* In listen()'s place: what everyone sees of the path before anyone gets through. */
+int __real_listen(int fd, int backlog);
+int __wrap_listen(int fd, int backlog);
+static mode_t mode_at_listen;
+
+int __wrap_listen(int fd, int backlog)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0)
+		mode_at_listen = st.st_mode & 07777;
+	return __real_listen(fd, backlog);
+}
+
 static bool reachable(void)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -59,13 +73,15 @@ static void refused(int error)
 	assert_non_null(what);
 }
 
-static void test_claim(void **state)
+static void test_sv_01_claim(void **state)
 {
 	struct socket_place s;
 	const char *what;
 	struct stat st;
 
+	mode_at_listen = 0;
 	assert_int_equal(socket_claim(path, &s, &what), 0); /* makes the folder too */
+	assert_int_equal(mode_at_listen, 0666);
 	assert_true(reachable());
 	assert_int_equal(lstat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0666);
@@ -90,7 +106,7 @@ static void test_long_path(void **state)
 }
 
 /* A process that dies without a chance to clean up. */
-static void test_stale(void **state)
+static void test_sv_01_stale(void **state)
 {
 	struct socket_place s;
 	const char *what;
@@ -109,7 +125,7 @@ static void test_stale(void **state)
 }
 
 /* Someone who does not know of the lock, and listens. */
-static void test_foreign_listener(void **state)
+static void test_sv_01_foreign_listener(void **state)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -133,7 +149,7 @@ static void test_foreign_listener(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-static void test_not_a_socket(void **state)
+static void test_sv_01_not_a_socket(void **state)
 {
 	char target[96];
 	struct stat st;
@@ -174,7 +190,7 @@ static void test_release_of_another(void **state)
 }
 
 /* Started many times at once, exactly one gets it. */
-static void test_race(void **state)
+static void test_sv_01_race(void **state)
 {
 	for (int round = 0; round < 100; round++) {
 		int won = 0, go[2], done[2];
@@ -226,13 +242,13 @@ static void test_race(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_claim, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sv_01_claim, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_path, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stale, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_foreign_listener, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_a_socket, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sv_01_stale, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sv_01_foreign_listener, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sv_01_not_a_socket, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_release_of_another, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_race, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sv_01_race, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
