@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An apply of more than 30 mixed steps, and whatever can happen at each of them: the kernel refuses it, its answer
+"""SV-06: an apply of more than 30 mixed steps, and whatever can happen at each of them: the kernel refuses it, its answer
 is lost, it is never carried out, swd is killed there, or nothing works from there on, the way back neither. The
 kernel ends as it was, or as it is to be, whole; and no rule that both files have is ever gone."""
 import json
 import os
+import re
+import signal
+import time
 from itertools import count
 from pathlib import Path
 
@@ -103,11 +106,19 @@ blocks:
 
 # ---- what the kernel holds ----
 
-def shown(block):
-    """A block's filters as iproute2 tells them, without the headers of each pref."""
-    done = run("tc", "-j", "filter", "show", "block", str(block), check=False)
-    said = json.loads(done.stdout.strip() or "[]") if done.returncode == 0 else []
-    return [f for f in said if {"handle", "in_hw", "not_in_hw"} & set(f.get("options", {}))]
+def tc_shows(*lines):
+    """What one tc prints for each line; [] where it refuses one, as for a block that is not there."""
+    done = run("tc", "-j", "-force", "-batch", "-", text="\n".join(lines) + "\n", check=False)
+    refused = {int(number) for number in re.findall(r"Command failed -:(\d+)", done.stderr)}
+    said, found = done.stdout.lstrip(), []
+    for number in range(1, len(lines) + 1):
+        value = []
+        if number not in refused:
+            value, end = json.JSONDecoder().raw_decode(said)
+            said = said[end:].lstrip()
+        found.append(value)
+    assert not said, said
+    return found
 
 
 def place(block, f):
@@ -121,8 +132,17 @@ def meaning(f):
     return json.dumps([f["kind"], f["protocol"], options, actions], sort_keys=True)
 
 
+def all_filters(listed):
+    """Of what tc lists for each block, without the headers of each pref."""
+    return {place(block, f): meaning(f) for block, said in zip(BLOCKS, listed) for f in said
+            if {"handle", "in_hw", "not_in_hw"} & set(f.get("options", {}))}
+
+
+FILTER_LINES = [f"filter show block {block}" for block in BLOCKS]
+
+
 def filters():
-    return {place(block, f): meaning(f) for block in BLOCKS for f in shown(block)}
+    return all_filters(tc_shows(*FILTER_LINES))
 
 
 def clean(link):
@@ -140,9 +160,10 @@ def hardware():
 
 def state():
     links = {link["ifname"]: clean(link) for link in json.loads(run("ip", "-j", "-d", "addr").stdout)}
+    listed, *blocks = tc_shows("qdisc show", *FILTER_LINES)
     qdiscs = {q["dev"] + q["kind"]: (q.get("ingress_block"), q.get("egress_block"))
-              for q in json.loads(run("tc", "-j", "qdisc", "show").stdout) if q["kind"] in ("clsact", "ingress")}
-    return {"links": links, "qdiscs": qdiscs, "filters": filters(), "hardware": hardware()}
+              for q in listed if q["kind"] in ("clsact", "ingress")}
+    return {"links": links, "qdiscs": qdiscs, "filters": all_filters(blocks), "hardware": hardware()}
 
 
 def whole(now):
@@ -235,7 +256,7 @@ def each(n):
 
 # ---- the cases ----
 
-def test_the_apply_is_mixed(stage):
+def test_sv_06_the_apply_is_mixed(stage):
     kinds = {(s["op"], s["object"]["kind"] if isinstance(s["object"], dict) else s["object"].split()[0])
              for s in stage.plan}
     print(f"{len(stage.plan)} steps, {stage.requests} requests, {stage.writes} writes to the store; "
@@ -246,7 +267,7 @@ def test_the_apply_is_mixed(stage):
     assert len({kind for _, kind in kinds}) == 5, kinds
 
 
-def test_refused(stage):
+def test_sv_06_refused(stage):
     """What was done is undone."""
     ran = 0
     for ran, k in zip(count(1), each(stage.requests)):
@@ -259,7 +280,7 @@ def test_refused(stage):
     assert_same(stage.old, state(), "at rest")
 
 
-def test_undo_refused_as_well(stage):
+def test_sv_06_undo_refused_as_well(stage):
     """It is told, in the answer and in the journal, and mended later."""
     ran = failed = 0
     for ran, k in zip(count(1), each(stage.requests)):
@@ -279,7 +300,7 @@ def test_undo_refused_as_well(stage):
     assert failed > ran // 2
 
 
-def test_lost_answers(stage):
+def test_sv_06_nl_07_lost_answers(stage):
     """What was carried out and not answered is read back."""
     ran = 0
     for ran, k in zip(count(1), each(stage.requests)):
@@ -292,7 +313,7 @@ def test_lost_answers(stage):
     print(f"{ran} requests")
 
 
-def test_lost_requests(stage):
+def test_sv_06_lost_requests(stage):
     """What was not carried out and not answered is undone, but for what had gone with something else."""
     ran = done = 0
     for ran, k in zip(count(1), each(stage.requests)):
@@ -340,7 +361,7 @@ def killed(stage, point, k, file, what):
 
 
 @pytest.mark.parametrize("file", [NEW, OLD], ids=["file", "text"])
-def test_killed_at_request(stage, file):
+def test_sv_06_killed_at_request(stage, file):
     ran = 0
     for ran, k in zip(count(1), each(stage.requests)):
         what = f"killed at request {k}"
@@ -349,8 +370,45 @@ def test_killed_at_request(stage, file):
 
 
 @pytest.mark.parametrize("file", [NEW, OLD], ids=["file", "text"])
-def test_killed_at_store_write(stage, file):
+def test_sv_06_killed_at_store_write(stage, file):
     """Before the first change, between it and the last, and behind that."""
     seen = [killed(stage, STORE, k, file, f"killed at write {k} to the store") for k in each(stage.writes)]
     print(f"{len(seen)} writes, {sum(seen)} of them with the kernel changed")
     assert EVERY > 1 or (not seen[0] and seen[-1]), seen
+
+
+def test_sv_06_what_failed_is_not_tried_again(stage):
+    """The file that the kernel refused is still there, and nobody asks for it: what happens meanwhile is repaired to
+    what is in force. Each start tries it once, and goes back to what was committed last."""
+    swd, generation = stage.swd, stage.swd.status()["generation"]
+    swd.file.write_text(NEW)
+    with swd.faults(REQUEST, FAIL, stage.requests // 2, error=ERRORS[0]), pytest.raises(Refusal):
+        swd.call("Apply")
+    swd.settle()
+    assert_same(stage.old, state(), "the file was refused")
+    messages = swd.status()["counts"]["messages"]
+    run("ip", "link", "set", "lan1", "mtu", "1450")
+    swd.until(lambda: swd.status()["counts"]["messages"] > messages and swd.status()["settled"], "repair of the mtu")
+    assert swd.status()["counts"]["messages"] == messages + 1
+    time.sleep(2)
+    status = swd.status()
+    assert status["counts"]["messages"] == messages + 1 and status["generation"] == generation
+    assert [a for a in status["alerts"] if a["id"] == "config"], status["alerts"]
+    assert_same(stage.old, state(), "and left alone")
+    for _ in range(2):
+        swd.stop(signal.SIGKILL)
+        swd.arm(REQUEST, FAIL, stage.requests // 2, FOREVER, error=ERRORS[0])
+        stage.heard("before the start")
+        swd.start()
+        assert stage.heard("the start") > 0
+        swd.disarm()
+        swd.settle(20)
+        status = swd.status()
+        assert status["generation"] == generation and [a for a in status["alerts"] if a["id"] == "config"], status
+        now = state()
+        assert_same(whole(stage.old), whole(now), "a start with a file that the kernel refuses")
+        stage.old = now
+        messages = status["counts"]["messages"]
+        time.sleep(2)
+        assert swd.status()["counts"]["messages"] == messages, "it is tried again"
+    swd.file.write_text(OLD)
