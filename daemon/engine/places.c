@@ -18,6 +18,7 @@ static void insert(struct places *p, size_t at, struct place place)
 		return;
 	}
 	memmove(&p->list[at + 1], &p->list[at], (p->count - at) * sizeof(*p->list));
+	p->last = at;
 	p->list[at] = place;
 	p->count++;
 }
@@ -39,22 +40,26 @@ static bool is_before(const struct place *a, const struct filter *f)
 	return a->pref && (a->chain != f->chain ? a->chain < f->chain : a->pref < f->pref);
 }
 
-static bool is_there(const struct place *a, const struct filter *f)
+static bool covers(const struct place *a, const struct filter *f)
 {
-	return a->chain == f->chain && a->pref == f->pref;
+	return a->block == f->block &&
+	       (a->pref == 0 || (a->chain == f->chain && a->pref == f->pref));
 }
 
 void places_add(struct places *p, const struct filter *f)
 {
 	size_t first, end;
 
-	if (p->all)
+	/* Neighbours come one behind the other. */
+	if (p->all || (p->last < p->count && covers(&p->list[p->last], f)))
 		return;
 	places_of(p, f->block, &first, &end);
 	while (first < end && is_before(&p->list[first], f))
 		first++;
-	if (first < end && (p->list[first].pref == 0 || is_there(&p->list[first], f)))
+	if (first < end && covers(&p->list[first], f)) {
+		p->last = first;
 		return;
+	}
 	if (p->count == PLACES_MOST)
 		places_add_block(p, f->block);
 	else

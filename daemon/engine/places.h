@@ -19,6 +19,7 @@ struct places {
 	bool all;
 	struct place list[PLACES_MOST]; /* in order; that of a whole block is its only one */
 	size_t count;
+	size_t last; /* that was added, or there already */
 };
 
 /* Too many of a block become the whole block, too many blocks become all. */
