@@ -181,8 +181,10 @@ void bypass_counts_add(struct bypass_counts *c, const struct filter *f, int by)
 	if (filter_is_table(f))
 		return;
 	c->filters += n;
-	c->filters_sw += filter_needs_software(f) ? n : 0;
-	c->filters_dead += filter_is_dead(f) ? n : 0;
+	if (filter_needs_software(f))
+		c->filters_sw += n;
+	else if (filter_is_dead(f))
+		c->filters_dead += n;
 	c->walked += f->chain == 0 ? n : 0;
 }
 
