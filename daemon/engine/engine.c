@@ -122,7 +122,7 @@ static struct job *take_finished(struct engine *e)
 static void on_outer_wake(void *data)
 {
 	struct engine *e = data;
-	struct engine_event *events = NULL, *empty = calloc(EVENTS_MOST, sizeof(*empty));
+	struct engine_event *events = NULL, *empty = malloc(EVENTS_MOST * sizeof(*empty));
 	struct snapshot *s = NULL;
 	struct job *done;
 	size_t n = 0, lost = 0;
