@@ -19,7 +19,7 @@
 
 #define LOG_DIAGS 100
 #define TELL_STEPS 1000
-#define DIFF_BYTES 65536 /* of a diff in the store */
+#define DIFF_BYTES 16384 /* of a diff in the store: more steps than anybody reads */
 /* A refusal tells of a batch. Behind so many, what they told of rules is believed of their blocks.
  */
 #define TRIES_SINGLE 3
