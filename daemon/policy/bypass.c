@@ -183,7 +183,7 @@ void bypass_counts_add(struct bypass_counts *c, const struct filter *f, int by)
 	c->filters += n;
 	if (filter_needs_software(f))
 		c->filters_sw += n;
-	else if (filter_is_dead(f))
+	else if (!(f->flags & TCA_CLS_FLAGS_IN_HW)) /* filter_is_dead() */
 		c->filters_dead += n;
 	c->walked += f->chain == 0 ? n : 0;
 }
