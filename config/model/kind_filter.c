@@ -29,11 +29,10 @@ static bool filter_satisfied(const struct object *wanted, const struct object *f
 		return false;
 	if (w->has_cookie != f->has_cookie || memcmp(w->cookie, f->cookie, sizeof(w->cookie)) != 0)
 		return false;
-	if (match_compare(filter_match(w), filter_match(f)) != 0)
-		return false;
-	return w->action_count == f->action_count &&
-	       memcmp(filter_actions(w), filter_actions(f),
-		      w->action_count * sizeof(struct action)) == 0;
+	/* Actions and match in one, as they stand. */
+	return w->action_count == f->action_count && w->match_size == f->match_size &&
+	       memcmp(w->tail, f->tail, w->action_count * sizeof(struct action) + w->match_size) ==
+		       0;
 }
 
 const char *filter_type_name(const struct filter *f)
