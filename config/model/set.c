@@ -84,16 +84,21 @@ static bool is_in(const struct set_part *part, size_t i)
 	return i >= part->first && i - part->first < part->piece->count;
 }
 
-static size_t part_of(const struct set *s, size_t i)
+static __attribute__((noinline)) size_t part_searched(const struct set *s, size_t i)
+{
+	size_t at = LOWER_BOUND(s->parts, s->part_count, first, i + 1) - 1;
+
+	__atomic_store_n((uint32_t *)&s->hint, (uint32_t)at, __ATOMIC_RELAXED);
+	return at;
+}
+
+static inline size_t part_of(const struct set *s, size_t i)
 {
 	uint32_t hint = __atomic_load_n(&s->hint, __ATOMIC_RELAXED);
-	size_t at;
 
 	if (hint < s->part_count && is_in(&s->parts[hint], i))
 		return hint;
-	at = LOWER_BOUND(s->parts, s->part_count, first, i + 1) - 1;
-	__atomic_store_n((uint32_t *)&s->hint, (uint32_t)at, __ATOMIC_RELAXED);
-	return at;
+	return part_searched(s, i);
 }
 
 struct object *set_at(const struct set *s, size_t i)
