@@ -9,6 +9,7 @@
 #include "daemon/swd.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -316,6 +317,8 @@ int swd_main(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	/* An arena of the engine's thread would grow by a page and a system call at a time. */
+	mallopt(M_ARENA_MAX, 1);
 	if (swd.options.log_level >= 0)
 		log_set_level((enum log_level)swd.options.log_level);
 	if (swd.options.teardown)
