@@ -160,10 +160,15 @@ class Daemon:
             self.trace.unlink(missing_ok=True)
             self.tracer = subprocess.Popen(["strace", "-f", "-c", "-o", str(self.trace), "-p",
                                             str(self.process.pid)], stderr=subprocess.DEVNULL)
-            time.sleep(0.5)
+            while not self.is_traced():
+                time.sleep(0.05)
         elif self.how == "callgrind":
             self.dump()
         self.cpu, self.wall = cpu_seconds(self.process.pid), time.monotonic()
+
+    def is_traced(self):
+        return not any("TracerPid:\t0\n" in path.read_text()
+                       for path in Path(f"/proc/{self.process.pid}/task").glob("*/status"))
 
     def dump(self):
         """Instructions since the dump before."""
