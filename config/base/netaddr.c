@@ -123,11 +123,15 @@ int ip_prefix_parse(const char *s, int *ret_family, uint8_t ret[16], uint8_t *re
 
 void ip_mask(int family, unsigned int len, uint8_t ret[16])
 {
-	unsigned int size = family == 6 ? 16 : 4;
+	unsigned int words = family == 6 ? 4 : 1;
 
 	memset(ret, 0, 16);
-	for (unsigned int i = 0; i < size && i * 8 < len; i++)
-		ret[i] = len - i * 8 >= 8 ? 0xff : (uint8_t)(0xff00u >> (len - i * 8));
+	for (unsigned int i = 0; i < words && i * 32 < len; i++) {
+		uint32_t bits = len - i * 32 >= 32 ? UINT32_MAX : ~(UINT32_MAX >> (len - i * 32));
+
+		bits = htonl(bits);
+		memcpy(ret + i * 4, &bits, sizeof(bits));
+	}
 }
 
 bool ip_host_bits(int family, const uint8_t addr[16], unsigned int len)
