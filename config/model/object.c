@@ -45,43 +45,50 @@ void object_unref(void *object)
 	free(o);
 }
 
-/* Rules and filters carry both lists behind the struct: actions first, since they need alignment.
- */
-static size_t tail_size(struct match_view match, size_t count)
-{
-	return count * sizeof(struct action) + match.size;
-}
+_Static_assert(offsetof(struct rule, tail) == sizeof(struct rule) &&
+		       offsetof(struct filter, tail) == sizeof(struct filter),
+	       "tails begin where the structs end");
 
-static void fill_tail(uint8_t *tail, struct match_view match, const struct action *actions,
-		      size_t count)
+/*
+ * Rules and filters carry both lists behind the struct: actions first, since they need alignment.
+ */
+static void *new_with_tail(enum kind kind, size_t size, struct match_view match,
+			   const struct action *actions, size_t count)
 {
+	struct object *o = malloc(size + count * sizeof(*actions) + match.size);
+	uint8_t *tail = (uint8_t *)o + size;
+
+	if (!o)
+		return NULL;
+	memset(o, 0, size);
+	o->kind = (uint8_t)kind;
+	o->refs = 1;
 	if (count)
 		memcpy(tail, actions, count * sizeof(*actions));
 	if (match.size)
 		memcpy(tail + count * sizeof(*actions), match.bytes, match.size);
+	return o;
 }
 
 struct rule *rule_new(struct match_view match, const struct action *actions, size_t count)
 {
-	struct rule *r = object_new(KIND_RULE, sizeof(*r) + tail_size(match, count));
+	struct rule *r = new_with_tail(KIND_RULE, sizeof(*r), match, actions, count);
 
 	if (!r)
 		return NULL;
 	r->action_count = (uint8_t)count;
 	r->match_size = match.size;
-	fill_tail(r->tail, match, actions, count);
 	return r;
 }
 
 struct filter *filter_new(struct match_view match, const struct action *actions, size_t count)
 {
-	struct filter *f = object_new(KIND_FILTER, sizeof(*f) + tail_size(match, count));
+	struct filter *f = new_with_tail(KIND_FILTER, sizeof(*f), match, actions, count);
 
 	if (!f)
 		return NULL;
 	f->action_count = (uint8_t)count;
 	f->match_size = match.size;
-	fill_tail(f->tail, match, actions, count);
 	return f;
 }
 
