@@ -25,11 +25,38 @@ struct diag *check_add_rule(const struct checker *c, enum diag_level level,
 	return diags_add(c->diags, level, at, path, "%s", len < 0 ? "out of memory" : text);
 }
 
+/*
+ * True if the checks of one match and its actions can only say the same of both. Neighbours in a
+ * large file mostly are of one kind.
+ */
+static bool same_questions(const struct draft_rule *a, const struct draft_rule *b)
+{
+	return a->draft.has == b->draft.has && a->actions.list == b->actions.list &&
+	       a->offload == b->offload && a->match.ethertype == b->match.ethertype &&
+	       a->match.tagging == b->match.tagging && a->match.tags == b->match.tags &&
+	       a->match.tags < 2 && a->match.carries == b->match.carries && a->match.carries &&
+	       !a->match.needs_proto && !b->match.needs_proto;
+}
+
+static void check_each(const struct checker *c, const struct draft_block *b)
+{
+	const struct draft_rule *rule, *good = NULL;
+
+	FOR_EACH_ITEM(rule, b->rules) {
+		size_t before = diags_errors(c->diags);
+
+		if (good && same_questions(rule, good))
+			continue;
+		check_match(c, b, rule);
+		check_actions(c, b, rule);
+		good = diags_errors(c->diags) == before ? rule : NULL;
+	}
+}
+
 int check_all(const struct draft_root *root, struct arena *arena, struct diags *d)
 {
 	struct checker c = { .root = root, .arena = arena, .diags = d };
 	const struct draft_block *block;
-	const struct draft_rule *rule;
 	int r;
 
 	r = check_devices(&c);
@@ -46,10 +73,7 @@ int check_all(const struct draft_root *root, struct arena *arena, struct diags *
 		r = check_chains(&c, block);
 		if (r < 0)
 			return r;
-		FOR_EACH_ITEM(rule, block->rules) {
-			check_match(&c, block, rule);
-			check_actions(&c, block, rule);
-		}
+		check_each(&c, block);
 	}
 	return 0;
 }

@@ -17,7 +17,7 @@ static void check_final(const struct checker *c, const struct draft_block *b,
 	for (size_t i = 0; i + 1 < r->actions.count; i++) {
 		if (!action_is_final((enum action_kind)r->actions.list[i].kind))
 			continue;
-		check_add_rule(c, DIAG_ERROR, b, r, action_at(&r->actions, i + 1),
+		check_add_rule(c, DIAG_ERROR, b, r, action_at(r, i + 1),
 			       "%s comes after %s, which ends the list, expected %s last",
 			       name_of(r, i + 1), name_of(r, i), name_of(r, i));
 		return;
@@ -44,14 +44,14 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 			continue;
 		if (tags == 0 && tagging == TAGGING_ANY) {
 			check_add_rule(
-				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				c, DIAG_ERROR, b, r, action_at(r, i),
 				"%s on frames that may have no tag, expected %s in the match",
 				name_of(r, i), field_row(FIELD_VLAN)->name);
 			return;
 		}
 		if (tags == 0) {
 			check_add_rule(
-				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				c, DIAG_ERROR, b, r, action_at(r, i),
 				tagging == TAGGING_VLAN
 					? "%s finds no tag left that the match is sure of, "
 					  "expected %s in it"
@@ -86,7 +86,7 @@ static void check_deep_ttl(const struct checker *c, const struct draft_block *b,
 
 		if (kind == ACTION_DEC_TTL && tags > 1) {
 			check_add_rule(
-				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				c, DIAG_ERROR, b, r, action_at(r, i),
 				"%s behind two tags is for hardware alone, expected offload: "
 				"required, tagging: none or a vlan",
 				name_of(r, i));
@@ -105,7 +105,7 @@ static void check_dec_ttl(const struct checker *c, const struct draft_block *b,
 	for (size_t i = 0; i < r->actions.count; i++)
 		if (r->actions.list[i].kind == ACTION_DEC_TTL)
 			check_add_rule(
-				c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+				c, DIAG_ERROR, b, r, action_at(r, i),
 				"%s needs an IP packet, expected a match on one; this rule is for "
 				"%s",
 				name_of(r, i), match_protocol(&r->match));
@@ -127,7 +127,7 @@ static void check_trap(const struct checker *c, const struct draft_block *b,
 		if (r->actions.list[i].kind != ACTION_TRAP)
 			continue;
 		diag = check_add_rule(
-			c, DIAG_ERROR, b, r, action_at(&r->actions, i),
+			c, DIAG_ERROR, b, r, action_at(r, i),
 			"trap is for hardware alone, in software it loses the frame, expected "
 			"offload: required and not %s",
 			offload_name(offload));

@@ -66,7 +66,7 @@ static const struct action *rule_goto(const struct draft_rule *r)
 
 static struct origin goto_at(const struct draft_rule *r)
 {
-	return action_at(&r->actions, r->actions.count - 1u);
+	return action_at(r, r->actions.count - 1u);
 }
 
 static int collect_chains(const struct checker *c, const struct draft_block *b, struct graph *g)

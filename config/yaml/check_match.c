@@ -57,16 +57,14 @@ static bool check_carries(const struct checker *c, const struct draft_block *b,
 		unsigned int mine = draft_field_carries(v, e.field);
 
 		if (r->match.ethertype == ETHERTYPE_ALL && mine != CARRIES_ANYTHING) {
-			check_add_rule(c, DIAG_ERROR, b, r,
-				       match_at(&r->match, field_row(e.field)->name),
+			check_add_rule(c, DIAG_ERROR, b, r, match_at(r, field_row(e.field)->name),
 				       "%s is not in every frame, expected no ethertype: all "
 				       "beside it",
 				       field_row(e.field)->name);
 			return false;
 		}
 		if (!(mine & ethertype_carries(r->match.ethertype))) {
-			check_add_rule(c, DIAG_ERROR, b, r,
-				       match_at(&r->match, field_row(e.field)->name),
+			check_add_rule(c, DIAG_ERROR, b, r, match_at(r, field_row(e.field)->name),
 				       "no frame has both: %s is about %s and ethertype about %s, "
 				       "expected one of them",
 				       field_row(e.field)->name, carries_words(mine),
@@ -79,7 +77,7 @@ static bool check_carries(const struct checker *c, const struct draft_block *b,
 			if (mine & its)
 				continue;
 			check_add_rule(
-				c, DIAG_ERROR, b, r, match_at(&r->match, field_row(e.field)->name),
+				c, DIAG_ERROR, b, r, match_at(r, field_row(e.field)->name),
 				"no frame has both: %s is about %s and %s about %s, expected a "
 				"rule for each",
 				field_row(other.field)->name, carries_words(its),
@@ -107,7 +105,7 @@ static void check_needs_proto(const struct checker *c, const struct draft_block 
 
 		if (!row->protos || (has_proto && carries_proto(row->protos, proto)))
 			continue;
-		check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, row->name),
+		check_add_rule(c, DIAG_ERROR, b, r, match_at(r, row->name),
 			       "%s needs %s: %s beside it%s", row->name,
 			       field_row(FIELD_IP_PROTO)->name, row->protos->words,
 			       has_proto ? ", found another" : "");
@@ -125,18 +123,18 @@ static void check_tags(const struct checker *c, const struct draft_block *b,
 
 		if (field_row(e.field)->tags == 2 && !match_has(v, FIELD_VLAN))
 			check_add_rule(
-				c, DIAG_ERROR, b, r, match_at(&r->match, name),
+				c, DIAG_ERROR, b, r, match_at(r, name),
 				"%s is in the inner of two tags, expected %s for the outer one "
 				"beside it",
 				name, field_row(FIELD_VLAN)->name);
 	}
 	if (r->match.tagging && draft_tagging(b, r) == TAGGING_VLAN)
-		check_add_rule(c, DIAG_ERROR, b, r, match_at(&r->match, "tagging"),
+		check_add_rule(c, DIAG_ERROR, b, r, match_at(r, "tagging"),
 			       "the match names a tag already, expected no tagging: %s beside it",
 			       tagging_name((enum tagging)r->match.tagging));
 	if (ethertype_is_vlan(r->match.ethertype) && r->match.tagging == TAGGING_NONE)
 		check_add_rule(
-			c, DIAG_ERROR, b, r, match_at(&r->match, "tagging"),
+			c, DIAG_ERROR, b, r, match_at(r, "tagging"),
 			"no frame has both: the ethertype is that of a tag and tagging says there "
 			"is none, expected one of them");
 }
@@ -161,7 +159,7 @@ static void check_untagged(const struct checker *c, const struct draft_block *b,
 	if (draft_tagging(b, r) != TAGGING_NONE || all || ethertype_is_vlan(r->match.ethertype) ||
 	    r->match.carries != CARRIES_ANYTHING || has_action(r, ACTION_DEC_TTL))
 		return;
-	check_add_rule(c, DIAG_ERROR, b, r, node_origin(r->match.node),
+	check_add_rule(c, DIAG_ERROR, b, r, node_place(r->draft.node, r->match.node),
 		       "no filter can say 'every frame without a tag', expected an ethertype or a "
 		       "field of IP or ARP in the match, or tagging: any");
 }

@@ -90,8 +90,8 @@ static void check_actions_of(const struct checker *c, const struct draft_block *
 			continue;
 		near = slip_of(c, a->dev);
 		if (near)
-			diag_hint(check_add_rule(c, DIAG_WARNING, b, r, action_at(&r->actions, i),
-						 NOT_LISTED, a->dev),
+			diag_hint(check_add_rule(c, DIAG_WARNING, b, r, action_at(r, i), NOT_LISTED,
+						 a->dev),
 				  "did you mean '%s'?", near);
 	}
 }

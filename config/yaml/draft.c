@@ -22,7 +22,7 @@ struct origin draft_at(const struct draft *d, const char *key)
 {
 	const struct node *value = node_get(d->node, key);
 
-	return node_origin(value ? value : d->node);
+	return node_place(d->node, value ? value : d->node);
 }
 
 struct origin draft_name_at(const struct draft *d)
@@ -30,18 +30,18 @@ struct origin draft_name_at(const struct draft *d)
 	return node_origin(d->name_node ? d->name_node : d->node);
 }
 
-struct origin match_at(const struct draft_match *m, const char *field)
+struct origin match_at(const struct draft_rule *r, const char *field)
 {
-	const struct node *value = node_get(m->node, field);
+	const struct node *value = node_get(r->match.node, field);
 
-	return node_origin(value ? value : m->node);
+	return node_place(r->draft.node, value ? value : r->match.node);
 }
 
-struct origin action_at(const struct draft_actions *a, size_t i)
+struct origin action_at(const struct draft_rule *r, size_t i)
 {
-	const struct node *item = node_item(a->node, i);
+	const struct node *item = node_item(r->actions.node, i);
 
-	return node_origin(item ? item : a->node);
+	return node_place(r->draft.node, item ? item : r->actions.node);
 }
 
 unsigned int draft_field_carries(struct match_view v, enum field f)

@@ -194,9 +194,9 @@ int items_new(struct arena *a, size_t count, size_t size, struct items *ret);
 struct origin draft_at(const struct draft *d, const char *key);
 /* Where its name stands, or the draft itself. */
 struct origin draft_name_at(const struct draft *d);
-/* Where one field of a match stands. */
-struct origin match_at(const struct draft_match *m, const char *field);
-struct origin action_at(const struct draft_actions *a, size_t i);
+/* Where one field of a rule's match stands, and one of its actions. */
+struct origin match_at(const struct draft_rule *r, const char *field);
+struct origin action_at(const struct draft_rule *r, size_t i);
 
 static inline struct match_view draft_match_view(const struct draft_match *m)
 {

@@ -6,13 +6,20 @@
 
 #include "config/yaml/draft.h"
 
-static bool made_of(const char *name, const char *marks)
+/* Letters and digits, and the marks that names may have. */
+static const bool name_bytes[256] = {
+	['0' ... '9'] = true, ['a' ... 'z'] = true, ['A' ... 'Z'] = true,
+	['.'] = true,	      ['_'] = true,	    ['-'] = true,
+};
+
+/* A name of 1 to most - 1 bytes, in which `mark` may be as well. */
+static bool made_of(const char *name, char mark, size_t most)
 {
-	for (const char *s = name; *s; s++)
-		if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z') &&
-		    !(*s >= '0' && *s <= '9') && !strchr(marks, *s))
-			return false;
-	return *name;
+	const char *s = name;
+
+	while (name_bytes[(unsigned char)*s] || (*s == mark && *s))
+		s++;
+	return !*s && s > name && s < name + most;
 }
 
 /*
@@ -37,14 +44,14 @@ _Static_assert(BLOCK_NAME_MAX == 32 && RULE_NAME_MAX == 64 && GROUP_NAME_MAX == 
 
 const char *check_block_name(const char *name)
 {
-	if (!made_of(name, "._-") || strlen(name) >= BLOCK_NAME_MAX)
+	if (!made_of(name, 0, BLOCK_NAME_MAX))
 		return "a block name: 1 to 31 letters, digits, '.', '_' or '-'";
 	return NULL;
 }
 
 const char *check_rule_name(const char *name)
 {
-	if (!made_of(name, "._-:") || strlen(name) >= RULE_NAME_MAX)
+	if (!made_of(name, ':', RULE_NAME_MAX))
 		return "a rule name: 1 to 63 letters, digits, '.', '_', '-' or ':'";
 	return NULL;
 }
@@ -52,7 +59,7 @@ const char *check_rule_name(const char *name)
 /* What useradd and groupadd take, loosely: the system decides in the end. */
 const char *check_group_name(const char *name)
 {
-	if (!made_of(name, "._-") || name[0] == '-' || strlen(name) >= GROUP_NAME_MAX)
+	if (!made_of(name, 0, GROUP_NAME_MAX) || name[0] == '-')
 		return "a group name: 1 to 32 letters, digits, '.', '_' or '-'";
 	return NULL;
 }

@@ -12,6 +12,7 @@
 
 #define KEY_MOST 1000 /* YAML knows a key again only if it is short */
 #define NODES_A_PIECE 256
+#define DIFFER_MOST 16 /* scalars in which two items differ */
 
 /* A block map or list that has not ended yet. */
 struct open {
@@ -21,7 +22,24 @@ struct open {
 	bool wants_value; /* map: its last key has none yet */
 };
 
+/* The last item of a list that was a flow map, and that was read whole. */
+struct like {
+	const struct node *node; /* or NULL */
+	const char *at, *end;	 /* its text, in what is never changed */
+	uint32_t depth, nodes;
+	/*
+	 * In these it may differ from items that are like it, in order: at first all of its values,
+	 * then those in which the first such item did.
+	 */
+	const struct node *values[DIFFER_MOST];
+	uint32_t value_count;
+	bool compared;
+};
+
 struct quick {
+	const char *text;
+	char *copy;
+	char *end;	  /* of the copy */
 	char *line_start; /* of the line that is read */
 	char *text_end;	  /* of the last scalar: gets its NUL when all behind it has been read */
 	struct node *free, *free_end;
@@ -29,6 +47,7 @@ struct quick {
 	struct node *root;
 	uint32_t line, nodes, depth;
 	bool no_memory;
+	struct like like;
 	struct open open[TREE_DEPTH_MAX];
 };
 
@@ -54,16 +73,19 @@ static char *skip_spaces(char *at)
 
 static bool more_nodes(struct quick *q)
 {
-	if (q->nodes == TREE_NODES_MAX)
+	if (q->nodes >= TREE_NODES_MAX)
 		return false;
 	q->free = arena_alloc(q->arena, NODES_A_PIECE * sizeof(*q->free));
 	q->no_memory = !q->free;
-	q->free_end = q->free + NODES_A_PIECE;
+	q->free_end = q->free ? q->free + NODES_A_PIECE : NULL;
 	q->nodes += NODES_A_PIECE;
 	return q->free;
 }
 
-_Static_assert(TREE_NODES_MAX % NODES_A_PIECE == 0, "the last piece is a whole one");
+static uint32_t nodes_used(const struct quick *q)
+{
+	return q->nodes - (uint32_t)(q->free_end - q->free);
+}
 
 /* A node for what begins there, or NULL. */
 static inline struct node *new_node(struct quick *q, const char *at, enum node_kind kind)
@@ -73,8 +95,7 @@ static inline struct node *new_node(struct quick *q, const char *at, enum node_k
 	if (q->free == q->free_end && !more_nodes(q))
 		return NULL;
 	n = q->free++;
-	n->kind = kind;
-	n->line = q->line;
+	*n = (struct node){ .kind = (uint8_t)kind, .line = q->line };
 	n->column = (uint32_t)(at - q->line_start) + 1;
 	return n;
 }
@@ -287,10 +308,139 @@ static bool at_key(char *at)
 	return end && end[!at_word(at)] == ':';
 }
 
+/* ---- items that are like another ---- */
+
+/* Where a scalar begins, in the text that is never changed: with its quote. */
+static const char *scalar_start(const struct quick *q, const struct node *n)
+{
+	return q->text + (n->text - q->copy) - !n->plain;
+}
+
+/* The values below a node: all scalars but keys. False if there are too many. */
+static bool list_values(struct like *like, const struct node *n)
+{
+	const struct node *child = n->first;
+
+	if (n->kind == NODE_SCALAR) {
+		if (like->value_count < DIFFER_MOST)
+			like->values[like->value_count] = n;
+		return like->value_count++ < DIFFER_MOST;
+	}
+	while (child) {
+		if (n->kind == NODE_MAP)
+			child = child->next;
+		if (!list_values(like, child))
+			return false;
+		child = child->next;
+	}
+	return true;
+}
+
+/* Keeps in mind the item that was read last, from there to there. */
+static void keep_like(struct quick *q, const struct node *n, const char *at, const char *end,
+		      uint32_t nodes)
+{
+	q->like = (struct like){
+		.node = n,
+		.at = q->text + (at - q->copy),
+		.end = q->text + (end - q->copy),
+		.depth = q->depth,
+		.nodes = nodes,
+	};
+	if (!list_values(&q->like, n))
+		q->like.node = NULL;
+}
+
+/* Goes over a text that is as it was; NULL if it is another. */
+static char *skip_same(const struct quick *q, char *at, const char *was, const char *was_end)
+{
+	size_t size = (size_t)(was_end - was);
+
+	if ((size_t)(q->end - at) < size || memcmp(at, was, size) != 0)
+		return NULL;
+	return at + size;
+}
+
+/*
+ * An item whose text is that of the other but for values that may differ. NULL: it is not, and then
+ * the other is of no use any more.
+ */
+static char *read_alike(struct quick *q, char *at, struct node **ret)
+{
+	struct like *like = &q->like;
+	const char *was = like->at;
+	struct node *self, *n;
+	uint32_t kept = 0;
+
+	if (!like->node || q->depth != like->depth ||
+	    (q->free_end - q->free < DIFFER_MOST + 1 && !more_nodes(q)))
+		return NULL;
+	self = n = q->free;
+	*self = (struct node){ .kind = NODE_ALIKE, .first = like->node, .line = q->line };
+	self->column = (uint32_t)(at - q->line_start) + 1;
+	for (uint32_t i = 0; i < like->value_count; i++) {
+		const struct node *value = like->values[i];
+		const char *start = scalar_start(q, value);
+		char *end;
+
+		at = skip_same(q, at, was, start);
+		if (!at || at_word(at) != value->plain)
+			return NULL;
+		end = value->plain ? word_end(at) : quote_end(at);
+		if (!end)
+			return NULL;
+		was = start + value->count + 2 * !value->plain;
+		*++n = (struct node){ .kind = NODE_SCALAR, .plain = value->plain, .next = value };
+		n->line = q->line;
+		n->column = (uint32_t)(at - q->line_start) + 1;
+		n->text = at + !value->plain;
+		n->count = (uint32_t)(end - n->text);
+		at = end + !value->plain;
+		if (!like->compared && n->count == value->count &&
+		    memcmp(n->text, start + !value->plain, n->count) == 0)
+			n--;
+		else
+			like->values[kept++] = value;
+	}
+	at = skip_same(q, at, was, like->end);
+	if (!at)
+		return NULL;
+	like->value_count = kept;
+	like->compared = true;
+	self->count = kept;
+	for (n = self + 1; n <= self + kept; n++)
+		((char *)n->text)[n->count] = 0;
+	q->free = n;
+	q->nodes += like->nodes;
+	*ret = self;
+	return at;
+}
+
+/* A flow map or list. */
+static char *read_flow_item(struct quick *q, char *at)
+{
+	struct node *n;
+	char *end = read_alike(q, at, &n);
+
+	if (!end) {
+		uint32_t before = nodes_used(q);
+
+		q->like.node = NULL;
+		end = read_flow(q, at, q->depth, &n);
+		if (end && n->kind == NODE_MAP)
+			keep_like(q, n, at, end, nodes_used(q) - before);
+	}
+	if (end)
+		hang(q, n);
+	return end;
+}
+
 static char *read_item(struct quick *q, char *at)
 {
 	at = skip_spaces(at + 1);
-	if (at_flow(at) || !at_key(at))
+	if (at_flow(at))
+		return read_flow_item(q, at);
+	if (!at_key(at))
 		return read_value(q, at);
 	return open_block(q, at, NODE_MAP) ? read_entry(q, at) : NULL;
 }
@@ -333,7 +483,13 @@ static char *read_line(struct quick *q, char *at)
 int quick_parse(const char *text, size_t size, struct arena *a, const struct node **ret)
 {
 	char *at = arena_alloc(a, size + 2), *end = at + size;
-	struct quick q = { .text_end = end + 1, .arena = a };
+	struct quick q = {
+		.text = text,
+		.copy = at,
+		.end = end,
+		.text_end = end + 1,
+		.arena = a,
+	};
 
 	if (!at)
 		return -ENOMEM;

@@ -7,7 +7,8 @@
  * Plain is: ASCII; block maps and lists; flow maps and lists that end on their line; words, and
  * texts in quotes without escapes, on one line; comments. Whatever else stands there, an error too,
  * makes it not plain, and the library reads the text and says what is to be said. Where this reads
- * a text, the library makes the same tree of it, node by node: a test holds the two together.
+ * a text, the library makes the same tree of it, node by node: a test holds the two together. Items
+ * of a list that differ from one above only in some values are kept as that (NODE_ALIKE).
  */
 #ifndef SWD_YAML_QUICK_H
 #define SWD_YAML_QUICK_H

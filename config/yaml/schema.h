@@ -40,6 +40,13 @@ struct value_type {
 	bool bare;
 	/* True if the value is written as a map or list of its own, a line an entry. */
 	bool block;
+	/*
+	 * Changes a member that was read from the node `like` without an error, for a text that has
+	 * another scalar in the place of like, or of a part of it. 0; 1: that must be read as a
+	 * whole, which finds the words for what is wrong; -ENOMEM. NULL: always 1.
+	 */
+	int (*change)(struct reader *r, const struct key *key, const struct node *like,
+		      const struct node *scalar, void *member);
 };
 
 struct key {

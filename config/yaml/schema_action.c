@@ -42,7 +42,7 @@ static int read_word(struct reader *r, const struct node *n, struct action *a)
 	const char *needs;
 	enum action_kind kind;
 
-	if (node_is_empty(n) && n->count == 0) {
+	if (n->count == 0 && n->plain) {
 		walk_expected(r, n, "an action");
 		return -EINVAL;
 	}
@@ -100,6 +100,7 @@ static int read_action(struct reader *r, const struct node *n, struct action *a)
 		return read_with_argument(r, n, a);
 	case NODE_LIST:
 	case NODE_BROKEN:
+	case NODE_ALIKE:
 		walk_expected(r, n, "an action");
 		return -EINVAL;
 	}
@@ -108,7 +109,7 @@ static int read_action(struct reader *r, const struct node *n, struct action *a)
 
 static int actions_read(struct reader *r, const struct key *key, const struct node *n, void *to)
 {
-	const struct draft_actions *last = r->last_actions;
+	const struct draft_actions *last = &r->last_actions;
 	struct draft_actions *ret = to;
 	struct action *list;
 	size_t count = 0;
@@ -116,7 +117,7 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 	int err;
 
 	ret->node = n;
-	if (last && node_same_text(n, last->node)) {
+	if (last->node && node_same_text(n, last->node)) {
 		ret->list = last->list;
 		ret->count = last->count;
 		return 0;
@@ -142,7 +143,9 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 	     item = item->next) {
 		size_t before = walk_enter_index(r, count);
 
-		err = read_action(r, item, &list[count++]);
+		err = node_write_out(item, r->arena);
+		if (err == 0)
+			err = read_action(r, item, &list[count++]);
 		walk_leave(r, before);
 		if (err == -ENOMEM)
 			return err;
@@ -152,7 +155,33 @@ static int actions_read(struct reader *r, const struct key *key, const struct no
 		return -EINVAL;
 	ret->list = list;
 	ret->count = (uint8_t)count;
-	r->last_actions = ret;
+	r->last_actions = *ret;
+	return 0;
+}
+
+/* Of actions only a single word is changed. */
+static int actions_change(struct reader *r, const struct key *key, const struct node *like,
+			  const struct node *scalar, void *member)
+{
+	const struct draft_actions *last = &r->last_actions;
+	struct draft_actions *ret = member;
+	enum action_kind kind;
+	struct action *list;
+
+	if (like->kind != NODE_SCALAR || action_kind_parse(scalar->text, &kind) < 0 ||
+	    action_needs(kind))
+		return 1;
+	ret->node = scalar;
+	if (last->node && node_same_text(scalar, last->node)) {
+		ret->list = last->list;
+		return 0;
+	}
+	list = arena_alloc(r->arena, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	list->kind = (uint8_t)kind;
+	ret->list = list;
+	r->last_actions = *ret;
 	return 0;
 }
 
@@ -242,4 +271,5 @@ static void actions_schema(struct jsonw *w, const struct key *key)
 	jsonw_array_end(w);
 }
 
-const struct value_type value_actions = { actions_read, actions_print_yaml, actions_schema };
+const struct value_type value_actions = { actions_read, actions_print_yaml, actions_schema,
+					  .change = actions_change };

@@ -219,6 +219,28 @@ static int match_read(struct reader *r, const struct key *key, const struct node
 	return 0;
 }
 
+static int match_change(struct reader *r, const struct key *key, const struct node *like,
+			const struct node *scalar, void *member)
+{
+	const struct node *k = like->kind == NODE_MAP ? like->first : NULL;
+	struct draft_match *m = member;
+	struct match fields = { .size = m->size };
+
+	while (k && k->next != scalar->next)
+		k = k->next->next;
+	memcpy(fields.bytes, m->bytes, m->size);
+	if (!k || !field_reparse(k->text, scalar->text, &fields))
+		return 1;
+	m->bytes =
+		(const uint8_t *)arena_strndup(r->arena, (const char *)fields.bytes, fields.size);
+	if (!m->bytes)
+		return -ENOMEM;
+	/* Of all values only this one is more than its row. */
+	if (match_has(draft_match_view(m), FIELD_IP_PROTO))
+		draft_match_sum(m);
+	return 0;
+}
+
 static void match_print_yaml(struct printer *p, const struct key *key, const void *from)
 {
 	const struct draft_match *m = from;
@@ -285,4 +307,5 @@ static void match_schema(struct jsonw *w, const struct key *key)
 	jsonw_key_bool(w, "additionalProperties", false);
 }
 
-const struct value_type value_match = { match_read, match_print_yaml, match_schema };
+const struct value_type value_match = { match_read, match_print_yaml, match_schema,
+					.change = match_change };

@@ -334,8 +334,67 @@ int tree_parse(const char *text, size_t size, struct arena *a, struct diags *d,
 	return tree_parse_by_library(text, size, a, d, ret);
 }
 
+struct origin node_place(const struct node *item, const struct node *part)
+{
+	struct origin at = node_origin(item);
+
+	if (!part || item->kind != NODE_ALIKE || (part >= item && part <= item + item->count))
+		return node_origin(part);
+	at.column += part->column - item->first->column;
+	for (const struct node *n = item + 1; n <= item + item->count; n++)
+		if (n->next->column < part->column)
+			at.column += n->count - n->next->count;
+	return at;
+}
+
+/* What stands in an item for a part of the map it is like. */
+static const struct node *part_of(const struct node *item, const struct node *like, struct arena *a)
+{
+	struct node *part = arena_alloc(a, sizeof(*part));
+	struct origin at = node_place(item, like);
+	const struct node **tail;
+
+	if (!part)
+		return NULL;
+	*part = *like;
+	part->line = at.line;
+	part->column = at.column;
+	if (like->kind == NODE_SCALAR) {
+		for (const struct node *n = item + 1; n <= item + item->count; n++)
+			if (n->next == like) {
+				part->text = n->text;
+				part->count = n->count;
+			}
+		return part;
+	}
+	tail = &part->first;
+	for (const struct node *n = like->first; n; n = n->next) {
+		*tail = part_of(item, n, a);
+		if (!*tail)
+			return NULL;
+		tail = (const struct node **)&(*tail)->next;
+	}
+	return part;
+}
+
+int node_write_out(const struct node *n, struct arena *a)
+{
+	const struct node *whole, *next = n->next;
+
+	if (n->kind != NODE_ALIKE)
+		return 0;
+	whole = part_of(n, n->first, a);
+	if (!whole)
+		return -ENOMEM;
+	*(struct node *)n = *whole;
+	((struct node *)n)->next = next;
+	return 0;
+}
+
 const struct node *node_get(const struct node *map, const char *key)
 {
+	if (map && map->kind == NODE_ALIKE)
+		map = map->first;
 	if (!map || map->kind != NODE_MAP)
 		return NULL;
 	for (const struct node *k = map->first; k && k->next; k = k->next->next)

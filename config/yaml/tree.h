@@ -23,18 +23,23 @@ enum node_kind {
 	NODE_MAP,
 	NODE_LIST,
 	NODE_BROKEN, /* stands for what was refused; its error has been added */
+	NODE_ALIKE,  /* an item of a list: a map on one line, like another but for some scalars */
 };
 
-/* 32 bytes: a hundred thousand rules are some two million of them. */
+/*
+ * 32 bytes: a hundred thousand rules written out are some million of them. So a rule that is like
+ * one before it is kept as what differs: the scalars stand right behind its node, and `next` of
+ * each is the scalar of the other map that it stands for.
+ */
 struct node {
 	union {
-		const char *text; /* scalar: never NULL, has no NUL inside */
-		const struct node
-			*first; /* map: key, value, key, value ...; list: items; or NULL */
+		const char *text;	  /* scalar: never NULL, has no NUL inside */
+		const struct node *first; /* map: key, value, key, value ...; list: items; or NULL;
+					     alike: the other map */
 	};
 	const struct node *next; /* sibling, or NULL */
 	uint32_t line, column;
-	uint32_t count; /* scalar: bytes; list: items; map: entries */
+	uint32_t count; /* scalar: bytes; list: items; map: entries; alike: what differs */
 	uint8_t kind;	/* enum node_kind */
 	uint8_t plain;	/* scalar: written without quotes, and not as a block */
 };
@@ -57,6 +62,11 @@ static inline struct origin node_origin(const struct node *n)
 {
 	return n ? (struct origin){ n->line, n->column } : (struct origin){ 0, 0 };
 }
+
+/* Writes a node that is alike out: it becomes a map. 0 or -ENOMEM; fine for other nodes. */
+int node_write_out(const struct node *n, struct arena *a);
+/* Where a node stands in an item, of which it is a part; or one of the map the item is like. */
+struct origin node_place(const struct node *item, const struct node *part);
 
 /* The value of a key in a map, or NULL. */
 const struct node *node_get(const struct node *map, const char *key);

@@ -100,8 +100,19 @@ static void uint_schema(struct jsonw *w, const struct key *key)
 	jsonw_key_u64(w, "maximum", key->max);
 }
 
-const struct value_type value_uint = { uint_read, uint_print, uint_schema, sizeof(uint32_t),
-				       .bare = true };
+static int uint_change(struct reader *r, const struct key *key, const struct node *like,
+		       const struct node *scalar, void *member)
+{
+	uint64_t v;
+
+	if (parse_u64(scalar->text, key->min, key->max, &v) < 0)
+		return 1;
+	*(uint32_t *)member = (uint32_t)v;
+	return 0;
+}
+
+const struct value_type value_uint = { uint_read,	 uint_print,   uint_schema,
+				       sizeof(uint32_t), .bare = true, .change = uint_change };
 
 /* ---- one of some words ---- */
 
@@ -166,7 +177,7 @@ static int name_read(struct reader *r, const struct key *key, const struct node 
 
 	if (!walk_scalar(r, n, "a name"))
 		return -EINVAL;
-	if (node_is_empty(n) && n->count == 0) {
+	if (n->count == 0 && n->plain) {
 		walk_expected(r, n, key->check_name(""));
 		return -EINVAL;
 	}
@@ -189,7 +200,16 @@ static void name_schema(struct jsonw *w, const struct key *key)
 	jsonw_key_string(w, "type", "string");
 }
 
-const struct value_type value_name = { name_read, name_print, name_schema };
+static int name_change(struct reader *r, const struct key *key, const struct node *like,
+		       const struct node *scalar, void *member)
+{
+	if (key->check_name(scalar->text))
+		return 1;
+	*(const char **)member = scalar->text;
+	return 0;
+}
+
+const struct value_type value_name = { name_read, name_print, name_schema, .change = name_change };
 
 /* ---- a VLAN protocol ---- */
 

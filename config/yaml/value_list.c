@@ -288,8 +288,8 @@ const struct value_type value_map_by_name = { by_name_read, by_name_print, by_na
 static int section_read(struct reader *r, const struct key *key, const struct node *n,
 			struct items *items)
 {
-	return walk_section(r, key->section, n,
-			    (char *)items->at + items->count++ * key->section->size);
+	return walk_item(r, key->section, n,
+			 (char *)items->at + items->count++ * key->section->size);
 }
 
 static int list_read(struct reader *r, const struct key *key, const struct node *n, void *to)

@@ -58,6 +58,7 @@ struct diag *walk_expected(struct reader *r, const struct node *n, const char *w
 	case NODE_BROKEN:
 		return NULL; /* its error is there already, and counts */
 	case NODE_MAP:
+	case NODE_ALIKE:
 		return walk_error(r, n, "expected %s, found a map of keys and values", what);
 	case NODE_LIST:
 		return walk_error(r, n, "expected %s, found a list", what);
@@ -260,13 +261,69 @@ int walk_section(struct reader *r, const struct section *s, const struct node *n
 		if (s->keys[i].required) {
 			walk_error(r, n, "'%s' is missing: %s", s->keys[i].name, s->keys[i].doc);
 			bad = true;
-		} else if (s->keys[i].def) {
+		} else if (s->keys[i].def &&
+			   !streq(s->keys[i].def, "0")) { /* drafts start as zeros */
 			err = walk_default(r, &s->keys[i], (char *)to + s->keys[i].offset);
 			if (err == -ENOMEM)
 				return err;
 		}
 	}
 	return bad ? -EINVAL : 0;
+}
+
+/* The key of a map on one line whose value is that part, or has it. */
+static const struct node *key_over(const struct node *map, const struct node *part)
+{
+	const struct node *k = map->first;
+
+	while (k->next->next && k->next->next->column < part->column)
+		k = k->next->next;
+	return k;
+}
+
+/* Makes the draft of an item from that of the map it is like. As value_type.change(). */
+static int change_draft(struct reader *r, const struct section *s, const struct node *n,
+			struct draft *draft)
+{
+	if (n->first != r->like || s != r->like_section)
+		return 1;
+	memcpy(draft, r->like_draft, s->size);
+	draft->node = n;
+	for (const struct node *scalar = n + 1; scalar <= n + n->count; scalar++) {
+		const struct node *k = key_over(n->first, scalar->next);
+		const struct key *key = &s->keys[find_key(s, k->text, 0)];
+		int err = 1;
+
+		if (key->type->change)
+			err = key->type->change(r, key, k->next, scalar,
+						(char *)draft + key->offset);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int walk_item(struct reader *r, const struct section *s, const struct node *n, void *to)
+{
+	int err;
+
+	if (n->kind == NODE_ALIKE) {
+		err = change_draft(r, s, n, to);
+		if (err <= 0)
+			return err;
+		memset(to, 0, s->size);
+		err = node_write_out(n, r->arena);
+		if (err < 0)
+			return err;
+		return walk_section(r, s, n, to);
+	}
+	err = walk_section(r, s, n, to);
+	if (err == 0) {
+		r->like = n;
+		r->like_section = s;
+		r->like_draft = to;
+	}
+	return err;
 }
 
 int walk_default(struct reader *r, const struct key *key, void *to)

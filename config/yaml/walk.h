@@ -6,16 +6,13 @@
 #ifndef SWD_YAML_WALK_H
 #define SWD_YAML_WALK_H
 
-#include "config/yaml/schema.h"
+#include "config/yaml/draft.h"
 
 /* One step of the path to a value: a name, or the place in a list. */
 struct walk_step {
 	const char *name; /* NULL: an index */
 	size_t index;
 };
-
-struct draft_match;
-struct draft_actions;
 
 struct reader {
 	struct arena *arena;
@@ -25,8 +22,12 @@ struct reader {
 	size_t depth; /* steps below the last are not kept */
 	/* What was read last without an error: where a text is the same again, so is its meaning.
 	 */
-	const struct draft_match *last_match;
-	const struct draft_actions *last_actions;
+	const struct draft_match *last_match; /* or NULL */
+	struct draft_actions last_actions;    /* node: or NULL */
+	/* The item of a list that others may be like, and what it was read as. */
+	const struct node *like;
+	const struct section *like_section;
+	const void *like_draft;
 };
 
 /* Goes down the path; returns what walk_leave() takes. The name must live until then. */
@@ -57,6 +58,8 @@ struct diag *walk_expected(struct reader *r, const struct node *n, const char *w
 
 /* Reads a map into the draft at `to`. 0, -EINVAL after errors (the rest is read), or -ENOMEM. */
 int walk_section(struct reader *r, const struct section *s, const struct node *n, void *to);
+/* The same for an item of a list. */
+int walk_item(struct reader *r, const struct section *s, const struct node *n, void *to);
 /* Reads a text by a key's type: for defaults. */
 int walk_default(struct reader *r, const struct key *key, void *to);
 
