@@ -140,8 +140,8 @@ static void a_long_diff_is_bounded(void **state)
 	apply(text);
 	job = rig_job(&r, JOB_GENERATION, 0);
 	assert_true(job->list->changes > 2000);
-	assert_true(strlen(job->list->diff) < 65536);
-	assert_true(strlen(job->list->diff) > 60000);
+	assert_true(strlen(job->list->diff) < 16384);
+	assert_true(strlen(job->list->diff) > 16000);
 	end = strstr(job->list->diff, "\nand ");
 	assert_non_null(end);
 	assert_non_null(strstr(end, " more\n"));
