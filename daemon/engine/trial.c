@@ -325,8 +325,11 @@ static enum apply_outcome change_kernel(struct engine_owner *o, struct trial *t,
 		_cleanup_(diags_freep) struct diags *d = diags_new(diags_file(t->diags));
 
 		*ret_result = -ENOMEM;
-		if (!d)
+		if (!d) {
+			diags_add(t->diags, DIAG_ERROR, nowhere, NULL, "nothing was changed: %s",
+				  strerror(ENOMEM));
 			return tries == 1 ? APPLY_REFUSED : APPLY_REVERTED;
+		}
 		outcome = try_plan(o, t, d, &apply, ret_result);
 		if (outcome == APPLY_REVERTED && find_way(o, t, &apply, d, tries))
 			continue;
