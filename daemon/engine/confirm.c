@@ -216,6 +216,7 @@ static void take_back(struct engine_owner *o, const char *words, struct job *job
 		.size = back.size,
 		.diags = d,
 		.lenient = true,
+		.allow_gap = true, /* nobody is there to ask */
 	};
 	int r;
 

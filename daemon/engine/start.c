@@ -63,6 +63,7 @@ static int restore(struct engine_owner *o, const struct generation *g, bool on_t
 		.size = g->size,
 		.diags = d,
 		.lenient = true,
+		.allow_gap = true,
 	};
 	int r = d ? trial_prepare(o, &t) : -ENOMEM;
 
@@ -114,6 +115,8 @@ static int try_file(struct engine_owner *o, const struct generation *g, struct d
 	_cleanup_(trial_clear) struct trial t = { .who = "start", .diags = d, .lenient = true };
 	int r = trial_read_file(o, &t);
 
+	/* Where a changed file needs a gap, the generation that is in force has its rules still. */
+	t.allow_gap = !g->id || !o->store || (r == 0 && is_text_of(&t, g));
 	if (r == 0 && !is_text_of(&t, g))
 		r = check_shunned(o, &t);
 	if (r == 0)

@@ -52,17 +52,16 @@ int trial_read_file(struct engine_owner *o, struct trial *t)
 static void tell_gap(struct trial *t, const struct gap *g)
 {
 	const struct rule *rule = ((const struct filter *)g->object)->rule;
-	bool allowed = t->allow_gap || t->lenient;
 	char path[RULE_NAME_MAX + 8];
 	struct diag *diag;
 
 	snprintf(path, sizeof(path), "rule %s", rule ? rule->name : "?");
-	diag = diags_add(t->diags, allowed ? DIAG_WARNING : DIAG_ERROR, g->object->origin, path,
-			 "a gap can't be avoided: for a moment no rule decides its frames: %s",
-			 g->text);
-	if (!allowed && diag)
+	diag = diags_add(
+		t->diags, t->allow_gap ? DIAG_WARNING : DIAG_ERROR, g->object->origin, path,
+		"a gap can't be avoided: for a moment no rule decides its frames: %s", g->text);
+	if (!t->allow_gap && diag)
 		diag_hint(diag, "apply --allow-gap allows it");
-	t->gapped |= !allowed;
+	t->gapped |= !t->allow_gap;
 }
 
 void trial_conflicts(struct trial *t)

@@ -279,3 +279,23 @@ def test_gap(nic, begin):
     assert gap["ns"] < 3 * DELAY_MS * 1e6, f"a gap of {gap['ns'] / 1e6} ms"
     report("changed rule, neither, allowed", said, f"a gap of {gap['frames']} frames, all to the CPU, or "
            f"{gap['ns'] / 1e6:.1f} ms, of which hardware takes {DELAY_MS}")
+
+
+def test_full_table(nic, begin):
+    """A table that is full now has no room for two, whatever the hardware can do else; nothing is learned of it."""
+    swd = begin(text("sim1"))
+    size = knob("sim0", "table_size").strip()
+    knob("sim0", "table_size", len(rules("sim0")))
+    swd.file.write_text(text("sim2"))
+    code, _, said = swd.cli("apply", swd.file, check=False)
+    assert code == 4 and "the table is full" in said, said
+    assert [r[1] for r in rules("sim0", DST)] == ["redirect sim1"]
+    stream = Stream(*wires(nic))
+    assert swd.cli("apply", "--allow-gap", swd.file)[0] == 0
+    said = stream.end()
+    assert said["lost"]["frames"] == 0 and said["to_cpu"] > 0 and said["turns"] == 2, said
+    assert [r[1] for r in rules("sim0", DST)] == ["redirect sim2"]
+    knob("sim0", "table_size", size)
+    stream = Stream(*wires(nic))
+    assert swd.apply(text("sim1"))["steps"] == 1
+    came_once(stream.end(), "sim1w", "sim2w")

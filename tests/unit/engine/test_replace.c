@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "fake_world.h"
 #include "rig.h"
 
 /* clang-format off */
@@ -280,6 +281,47 @@ static void a_failure_takes_the_copies_back(void **state)
 	}
 }
 
+/* A start with another file asks as a reload does; what is in force stays, and an alert says so. */
+static void a_start_does_not_take_a_gap(void **state)
+{
+	struct rig r;
+	char *before, *after;
+
+	start_with(&r, RULES("auto", "drop", ""));
+	fake.no_replace = fake.no_equal = true;
+	before = fake_text();
+	rig_stop(&r);
+	rig_write(&r, RULES("auto", "trap", ""));
+	rig_make(&r);
+	owner_start(r.o);
+	rig_settle(&r);
+	after = fake_text();
+	assert_same_kernel(before, after);
+	assert_int_equal(r.newest->generation, 1);
+	assert_non_null(strstr(rig_alert(&r, "config")->text, "a gap can't be avoided"));
+	free(before);
+	free(after);
+	rig_end(&r);
+}
+
+/* What is known of a driver is not tried. */
+static void a_driver_that_is_known(void **state)
+{
+	struct rig r;
+	struct port *p;
+
+	rig_begin(&r, BYPASS_ABILITY_READBACK);
+	p = world_copy_port(state_port(fake.world, "lan1"));
+	COPY_NAME(p->facts.driver, "mlx5_core");
+	world_put(p);
+	rig_write(&r, RULES("auto", "drop", ""));
+	rig_start(&r);
+	rig_settle(&r);
+	assert_int_equal(apply_ok(&r, RULES("auto", "trap", ""), false), 4);
+	assert_int_equal(apply_ok(&r, RULES("in-place", "drop", ""), false), 1);
+	rig_end(&r);
+}
+
 /* What somebody broke is no service to keep: it is put right whatever hardware can hold. */
 static void repair_does_not_ask(void **state)
 {
@@ -313,6 +355,8 @@ int main(void)
 		cmocka_unit_test(a_rule_that_hardware_does_not_take),
 		cmocka_unit_test(a_pref_that_holds_one_alone),
 		cmocka_unit_test(a_failure_takes_the_copies_back),
+		cmocka_unit_test(a_start_does_not_take_a_gap),
+		cmocka_unit_test(a_driver_that_is_known),
 		cmocka_unit_test(repair_does_not_ask),
 	};
 
