@@ -30,7 +30,7 @@ class Stream:
         self.path = Path("/tmp/progress")
         self.path.write_bytes(bytes(8))
         # What the receivers' half of the CPU can't take at once is to wait, and not to be lost.
-        Path("/proc/sys/net/core/netdev_max_backlog").write_text("60000")
+        Path("/proc/sys/net/core/netdev_max_backlog").write_text("30000")
         self.page = mmap.mmap(os.open(self.path, os.O_RDWR), 8)
         self.instance = "dsa0" if source.startswith("lan") else source.removesuffix("w")
         self.places = places
