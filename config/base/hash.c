@@ -17,17 +17,32 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
+/* At most eight bytes as a number, another for each text of that size. */
+static uint64_t last_word(const uint8_t *at, size_t size)
+{
+	uint32_t low = 0, high = 0;
+
+	if (size >= sizeof(low)) {
+		memcpy(&low, at, sizeof(low));
+		memcpy(&high, at + size - sizeof(high), sizeof(high));
+	} else if (size) {
+		low = at[0] | (uint32_t)at[size / 2] << 8 | (uint32_t)at[size - 1] << 16;
+	}
+	return low | (uint64_t)high << 32;
+}
+
 uint64_t hash_text(const void *text, size_t size)
 {
 	const uint8_t *at = text;
 	uint64_t hash = HASH_START ^ size, word;
 
-	for (; size >= sizeof(word); size -= sizeof(word), at += sizeof(word)) {
+	for (; size > sizeof(word); size -= sizeof(word), at += sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
 		hash = (hash ^ word) * SPREAD;
 		hash ^= hash >> 29;
 	}
-	return hash_bytes(hash, at, size);
+	hash = (hash ^ last_word(at, size)) * SPREAD;
+	return hash ^ hash >> 29;
 }
 
 int hash_any_twice(const struct hash_list *l)
