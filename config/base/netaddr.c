@@ -44,6 +44,12 @@ void mac_print(const uint8_t mac[6], char to[MAC_TEXT])
 		 mac[4], mac[5]);
 }
 
+/* Above 9 if it is none. */
+static unsigned int digit(char c)
+{
+	return (unsigned int)(unsigned char)c - '0';
+}
+
 /*
  * The end of the IPv4 address that begins here, or NULL. inet_pton() takes the same, but wants a
  * text for itself, and a large file has two addresses a rule.
@@ -51,15 +57,16 @@ void mac_print(const uint8_t mac[6], char to[MAC_TEXT])
 static const char *read_ipv4(const char *s, uint8_t ret[4])
 {
 	for (size_t i = 0; i < 4; i++) {
-		unsigned int part = (unsigned int)*s++ - '0';
+		unsigned int part = digit(*s++);
 
 		if (part > 9)
 			return NULL;
-		for (; part && *s >= '0' && *s <= '9'; s++) {
-			part = part * 10 + (unsigned int)(*s - '0');
-			if (part > 255)
-				return NULL;
-		}
+		if (part && digit(*s) <= 9)
+			part = part * 10 + digit(*s++);
+		if (part > 9 && digit(*s) <= 9)
+			part = part * 10 + digit(*s++);
+		if (part > 255)
+			return NULL;
 		ret[i] = (uint8_t)part;
 		if (i < 3 && *s++ != '.')
 			return NULL;
