@@ -368,19 +368,21 @@ int field_parse(const char *name, const char *text, struct match *m, const char 
 	return out_of_range ? -ERANGE : -EINVAL;
 }
 
-bool field_reparse(const char *name, const char *text, struct match *m)
+bool field_reparse(const char *name, const char *text, uint8_t *bytes, uint16_t size)
 {
+	const struct match_view m = { bytes, size };
+
 	for (size_t f = row_named(name); f < FIELD_COUNT_; f = next_alike[f]) {
 		const struct field_row *row = &field_rows[f];
 		const uint8_t *value;
 		struct masked v = { 0 };
 		uint8_t *to;
 
-		if (row->internal || !match_get(match_view(m), (enum field)f, &value, NULL))
+		if (row->internal || !match_get(m, (enum field)f, &value, NULL))
 			continue;
 		if (parse_row(row, text, &v) < 0 || looks_at_nothing(&v))
 			return false;
-		to = m->bytes + (value - m->bytes);
+		to = bytes + (value - bytes);
 		memcpy(to, v.value, row->size);
 		memcpy(to + row->size, v.mask, row->size);
 		return true;

@@ -100,10 +100,10 @@ struct match;
 int field_parse(const char *name, const char *text, struct match *m, const char **ret_expected);
 
 /*
- * Gives a field that m has another value, if the row that it has is the one for that text. False,
- * with nothing changed, if not.
+ * Gives a field that is in these bytes of a match another value, if the row it has is the one for
+ * that text. False, with nothing changed, if not.
  */
-bool field_reparse(const char *name, const char *text, struct match *m);
+bool field_reparse(const char *name, const char *text, uint8_t *bytes, uint16_t size);
 
 #define FIELD_TEXT 128
 /* The value as people write it, such that field_parse() reads it back. */

@@ -160,7 +160,7 @@ static bool read_like_last(const struct reader *r, const struct node *n, struct 
 			return false;
 		if (!node_same_text(k->next, was->next) &&
 		    (k->next->kind != NODE_SCALAR ||
-		     !field_reparse(k->text, k->next->text, fields)))
+		     !field_reparse(k->text, k->next->text, fields->bytes, fields->size)))
 			return false;
 	}
 	m->ethertype = last->ethertype;
@@ -224,17 +224,16 @@ static int match_change(struct reader *r, const struct key *key, const struct no
 {
 	const struct node *k = like->kind == NODE_MAP ? like->first : NULL;
 	struct draft_match *m = member;
-	struct match fields = { .size = m->size };
+	uint8_t *bytes = arena_alloc(r->arena, MAX(m->size, 1u));
 
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes, m->bytes, m->size);
 	while (k && k->next != scalar->next)
 		k = k->next->next;
-	memcpy(fields.bytes, m->bytes, m->size);
-	if (!k || !field_reparse(k->text, scalar->text, &fields))
+	if (!k || !field_reparse(k->text, scalar->text, bytes, m->size))
 		return 1;
-	m->bytes =
-		(const uint8_t *)arena_strndup(r->arena, (const char *)fields.bytes, fields.size);
-	if (!m->bytes)
-		return -ENOMEM;
+	m->bytes = bytes;
 	/* Of all values only this one is more than its row. */
 	if (match_has(draft_match_view(m), FIELD_IP_PROTO))
 		draft_match_sum(m);

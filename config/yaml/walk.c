@@ -289,14 +289,20 @@ static int change_draft(struct reader *r, const struct section *s, const struct 
 		return 1;
 	memcpy(draft, r->like_draft, s->size);
 	draft->node = n;
-	for (const struct node *scalar = n + 1; scalar <= n + n->count; scalar++) {
-		const struct node *k = key_over(n->first, scalar->next);
-		const struct key *key = &s->keys[find_key(s, k->text, 0)];
+	for (uint32_t i = 0; i < n->count; i++) {
+		struct walk_change *c = &r->changes[i % ARRAY_SIZE(r->changes)];
+		const struct node *scalar = n + 1 + i;
 		int err = 1;
 
-		if (key->type->change)
-			err = key->type->change(r, key, k->next, scalar,
-						(char *)draft + key->offset);
+		if (c->part != scalar->next) {
+			const struct node *k = key_over(n->first, scalar->next);
+
+			*c = (struct walk_change){ .part = scalar->next, .value = k->next };
+			c->key = &s->keys[find_key(s, k->text, 0)];
+		}
+		if (c->key->type->change)
+			err = c->key->type->change(r, c->key, c->value, scalar,
+						   (char *)draft + c->key->offset);
 		if (err)
 			return err;
 	}

@@ -14,6 +14,12 @@ struct walk_step {
 	size_t index;
 };
 
+/* A scalar of an item that others are like: the value it is in or is, and the key of that. */
+struct walk_change {
+	const struct node *part, *value;
+	const struct key *key;
+};
+
 struct reader {
 	struct arena *arena;
 	struct diags *diags;
@@ -28,6 +34,7 @@ struct reader {
 	const struct node *like;
 	const struct section *like_section;
 	const void *like_draft;
+	struct walk_change changes[4]; /* the last ones */
 };
 
 /* Goes down the path; returns what walk_leave() takes. The name must live until then. */
