@@ -281,6 +281,59 @@ static void test_full_table(void **state)
 	assert_layout(new, "c/ip@1 c/ipv6@2 a/ip@3 b/ip@4");
 }
 
+static bool stays(const struct state *old, const struct filter *f)
+{
+	const struct filter *was = state_find(old, f);
+
+	return was && memcmp(was->cookie, f->cookie, sizeof(f->cookie)) == 0;
+}
+
+#define INSERTS 600
+
+/* Rules that come at one place, one after the other, and none shares its neighbour's pref. */
+static void inserts(size_t step, size_t most_at_once, size_t most)
+{
+	static struct make_rule rules[40 + INSERTS];
+	static char names[40 + INSERTS][8], matches[40 + INSERTS][32];
+	_cleanup_(state_freep) struct state *old = NULL;
+	size_t n, worst = 0, all = 0;
+
+	for (n = 0; n <= INSERTS; n++) {
+		size_t at = n ? 20 + step * (n - 1) : 0, added = 0;
+		size_t first = n ? 39 + n : 0, end = 40 + n;
+		_cleanup_(config_unrefp) struct config *c = NULL;
+		struct state *new;
+
+		for (size_t i = first; i < end; i++) {
+			snprintf(names[i], sizeof(names[i]), "r%zu", i);
+			snprintf(matches[i], sizeof(matches[i]), "%s=10.%zu.%zu.0/24",
+				 i % 2 ? "src" : "dst", i / 200, i % 200);
+			memmove(&rules[at + 1], &rules[at], (i - at) * sizeof(rules[0]));
+			rules[at] = (struct make_rule){ .name = names[i], .match = matches[i] };
+			at += !n;
+		}
+		c = make_config(&make_block, rules, end);
+		new = make_filters(c, old);
+		for (size_t i = 0; old && i < end; i++)
+			added += !stays(old, state_at(new, KIND_FILTER, i));
+		worst = MAX(worst, added);
+		all += added;
+		state_free(old);
+		old = new;
+	}
+	print_message("%u rules at one place: %zu filters put, at most %zu at once\n", INSERTS, all,
+		      worst);
+	assert_true(worst <= most_at_once && all <= most);
+}
+
+static void test_many_at_one_place(void **state)
+{
+	/* In front of the ones before: the gap there is halved each time, and fills up. */
+	inserts(0, INSERTS, 8 * INSERTS);
+	/* Behind them. */
+	inserts(1, 40, 4 * INSERTS);
+}
+
 /* What was apart can be together: a list that fits from scratch fits behind any other. */
 static void test_what_stood_there_takes_no_room(void **state)
 {
@@ -321,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_prefs_run_out),
 		cmocka_unit_test(test_full_table),
 		cmocka_unit_test(test_what_stood_there_takes_no_room),
+		cmocka_unit_test(test_many_at_one_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
