@@ -200,7 +200,11 @@ static int hold(struct gaps *g, size_t i, const struct filter *successor, uint16
 	r = order_add(g->order, PHASE_HOLD, KERNEL_ADD, STEP_BESIDE, copy, NULL);
 	if (r < 0)
 		return r;
-	return order_add(g->order, PHASE_TAKE, KERNEL_REMOVE, STEP_BESIDE, NULL, copy);
+	r = order_add(g->order, PHASE_TAKE, KERNEL_REMOVE, STEP_BESIDE, NULL, copy);
+	/* It goes when the original would go: behind what its frames would fall to. */
+	if (r == 0)
+		g->order->list[g->order->count - 1].number = g->order->list[i].number;
+	return r;
 }
 
 /* What has no successor: do its frames meet something behind it, which may be on its way out? */
