@@ -65,6 +65,21 @@ def tc(*lines, force=False):
     return run(*command, check=not force, text="\n".join(lines) + "\n").stderr
 
 
+def tc_shows(*lines):
+    """What one tc prints for each line; [] where it refuses one, as for a block that is not there."""
+    done = run("tc", "-j", "-force", "-batch", "-", text="\n".join(lines) + "\n", check=False)
+    refused = {int(number) for number in re.findall(r"Command failed -:(\d+)", done.stderr)}
+    said, found = done.stdout.lstrip(), []
+    for number in range(1, len(lines) + 1):
+        value = []
+        if number not in refused:
+            value, end = json.JSONDecoder().raw_decode(said)
+            said = said[end:].lstrip()
+        found.append(value)
+    assert not said, said
+    return found
+
+
 def refused(line):
     """The words with which the kernel refuses a tc line; fails when it does not."""
     done = run("tc", *line.split(), check=False)

@@ -15,7 +15,7 @@ import pytest
 
 from genl import attr
 from swdlab import Swd
-from swsimlab import load, run, tc, unload
+from swsimlab import load, run, tc, tc_shows, unload
 
 LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "512M", "timeout": 600}
 
@@ -68,10 +68,13 @@ RTM_NEWLINK, IFLA_IFNAME, IFLA_LINKINFO = 16, 3, 18
 
 # ---- what the kernel holds ----
 
-def shown(block):
-    done = run("tc", "-j", "filter", "show", "block", str(block), check=False)
-    said = json.loads(done.stdout.strip() or "[]") if done.returncode == 0 else []
+def real(said):
+    """Of what tc lists, the filters without the headers of each pref."""
     return [f for f in said if f["kind"] == "flower" and "handle" in f.get("options", {})]
+
+
+def shown(block):
+    return real(tc_shows(f"filter show block {block}")[0])
 
 
 def meaning(f):
@@ -89,9 +92,9 @@ def kernel():
     ports = {name: ("UP" in now[name]["flags"], now[name]["mtu"], now[name].get("link") if "." in name else None,
                     sorted(a["local"] for a in now[name]["addr_info"] if a["scope"] == "global"))
              for name in PORTS if name in now}
-    qdiscs = {q["dev"]: q.get("ingress_block") for q in json.loads(run("tc", "-j", "qdisc", "show").stdout)
-              if q["kind"] == "clsact"}
-    return {"ports": ports, "qdiscs": qdiscs, "filters": {block: sorted(map(meaning, shown(block))) for block in BLOCKS}}
+    qdiscs, *blocks = tc_shows("qdisc show", *[f"filter show block {block}" for block in BLOCKS])
+    return {"ports": ports, "qdiscs": {q["dev"]: q.get("ingress_block") for q in qdiscs if q["kind"] == "clsact"},
+            "filters": {block: sorted(map(meaning, real(said))) for block, said in zip(BLOCKS, blocks)}}
 
 
 def ifindex(name):

@@ -4,7 +4,6 @@ is lost, it is never carried out, swd is killed there, or nothing works from the
 kernel ends as it was, or as it is to be, whole; and no rule that both files have is ever gone."""
 import json
 import os
-import re
 import signal
 import time
 from itertools import count
@@ -15,7 +14,7 @@ import pytest
 from faults import (FAIL, FOREVER, KILL, LOST_ANSWER, LOST_REQUEST, REQUEST, STORE, Ear, FaultySwd, deleted_filters,
                     unbound_ports)
 from swdlab import Refusal
-from swsimlab import knob, load, run, unload
+from swsimlab import knob, load, run, tc_shows, unload
 
 LAB = {"variants": ["6.1-swd"], "mem": "512M", "timeout": 1200, "faults": True, "all_only": True}
 
@@ -105,21 +104,6 @@ blocks:
 
 
 # ---- what the kernel holds ----
-
-def tc_shows(*lines):
-    """What one tc prints for each line; [] where it refuses one, as for a block that is not there."""
-    done = run("tc", "-j", "-force", "-batch", "-", text="\n".join(lines) + "\n", check=False)
-    refused = {int(number) for number in re.findall(r"Command failed -:(\d+)", done.stderr)}
-    said, found = done.stdout.lstrip(), []
-    for number in range(1, len(lines) + 1):
-        value = []
-        if number not in refused:
-            value, end = json.JSONDecoder().raw_decode(said)
-            said = said[end:].lstrip()
-        found.append(value)
-    assert not said, said
-    return found
-
 
 def place(block, f):
     return block, f.get("chain", 0), f["pref"], f["options"].get("handle", 1)
