@@ -76,7 +76,7 @@ static bool more_nodes(struct quick *q)
 	if (q->nodes >= TREE_NODES_MAX)
 		return false;
 	q->free = arena_alloc(q->arena, NODES_A_PIECE * sizeof(*q->free));
-	q->no_memory = !q->free;
+	q->no_memory |= !q->free;
 	q->free_end = q->free ? q->free + NODES_A_PIECE : NULL;
 	q->nodes += NODES_A_PIECE;
 	return q->free;

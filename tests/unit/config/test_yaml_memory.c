@@ -53,7 +53,7 @@ static bool failed(void)
 
 /* A failure that changes nothing of the result (sorting no messages) may pass; a smaller config
  * not. */
-static void test_load(void **state)
+static void load_failing(const char *text_in)
 {
 	_cleanup_free_ char *whole = NULL;
 	size_t n = 0, size, told = 0;
@@ -64,7 +64,7 @@ static void test_load(void **state)
 		int r;
 
 		start_failing(n++);
-		r = config_load(good, strlen(good), d, &c);
+		r = config_load(text_in, strlen(text_in), d, &c);
 		stop_failing();
 		assert_true(r == 0 || (failed() && r == -ENOMEM));
 		assert_int_equal(diags_errors(d), 0);
@@ -83,6 +83,27 @@ static void test_load(void **state)
 	} while (failed());
 	print_message("%zu allocations failed in turn, %zu times it was told\n", n - 1, told);
 	assert_true(told > 20 && told + 1 >= n - 1);
+}
+
+static void test_load(void **state)
+{
+	load_failing(good);
+}
+
+/* So many rules that are alike, now and then not, that memory for nodes is asked for again. */
+static void test_load_alike(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	fputs("version: 1\nblocks:\n  b:\n    id: 1\n    bind: [p]\n    rules:\n", to);
+	for (unsigned int i = 0; i < 1000; i++)
+		fprintf(to, "      - { name: r%u, match: { dst: 10.0.%u.%u }, action: %s }\n", i,
+			i / 256, i % 256, i % 100 < 90 ? "drop" : "{ redirect: q }");
+	fclose(to);
+	load_failing(text);
 }
 
 static void test_refuse(void **state)
@@ -133,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_load_alike),
 		cmocka_unit_test(test_refuse),
 		cmocka_unit_test(test_dump),
 	};
