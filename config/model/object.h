@@ -239,6 +239,12 @@ static inline const struct action *filter_actions(const struct filter *f)
 {
 	return (const struct action *)(const void *)f->tail;
 }
+static inline bool filter_same_actions(const struct filter *a, const struct filter *b)
+{
+	return a->action_count == b->action_count &&
+	       memcmp(filter_actions(a), filter_actions(b),
+		      a->action_count * sizeof(struct action)) == 0;
+}
 static inline struct match_view filter_match(const struct filter *f)
 {
 	return (struct match_view){ f->tail + f->action_count * sizeof(struct action),

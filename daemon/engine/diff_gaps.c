@@ -103,6 +103,10 @@ static int clear_equals(struct gaps *g)
 		old = needs_gap(g, p) ? old_of(taken, n, p->wanted) : NULL;
 		if (!old || old->phase != PHASE_TAKE)
 			continue;
+		/* The same in another pref is not refused, as far as is known. */
+		if (filter_same_actions(old->found, p->wanted) &&
+		    !ways_alike(g->diff->in->ways, p->wanted))
+			continue;
 		old->phase = PHASE_PUT;
 		old->number = p->number - 1;
 		old->next = p->wanted;

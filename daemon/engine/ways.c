@@ -78,6 +78,13 @@ enum replace ways_of(const struct ways *w, const struct filter *f, enum replace 
 	return own ? worse(r, (enum replace)own->replace) : r;
 }
 
+bool ways_alike(const struct ways *w, const struct filter *f)
+{
+	const struct way *own = w && w->count ? find(w, f->block, hash_of(f)) : NULL;
+
+	return own && own->alike;
+}
+
 /* ---- finding out ---- */
 
 /* False: it was known, or there are too many. */
@@ -85,7 +92,7 @@ static bool note(struct ways *w, const struct way *way)
 {
 	struct way *known = find(w, way->block, way->what);
 
-	if (known && known->replace >= way->replace)
+	if (known && known->replace >= way->replace && known->alike >= way->alike)
 		return false;
 	if (known) {
 		*known = *way;
@@ -106,8 +113,8 @@ static uint64_t words_of(const struct apply *a, const struct diags *d, size_t i)
 	return hash_text(text, end ? (size_t)(end - text) : strlen(text));
 }
 
-/* True if the plan takes away one with the same match: so both were there, or should have been. */
-static bool has_old(const struct plan *p, const struct filter *f)
+/* One with the same match that the plan takes away: so both were there, or should have been. */
+static const struct filter *old_of(const struct plan *p, const struct filter *f)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const struct filter *old = (const struct filter *)p->steps[i].found;
@@ -116,9 +123,9 @@ static bool has_old(const struct plan *p, const struct filter *f)
 		    old->block == f->block && old->chain == f->chain &&
 		    old->protocol == f->protocol &&
 		    match_compare(filter_match(old), filter_match(f)) == 0)
-			return true;
+			return old;
 	}
-	return false;
+	return NULL;
 }
 
 /* The way to try next, or REPLACE_AUTO: there is none. */
@@ -132,7 +139,7 @@ static enum replace next_way(const struct ways *w, const struct apply *a, size_t
 		return a->errors[i] == -ENOSPC ? REPLACE_GAP : REPLACE_BESIDE;
 	if (s->reason == STEP_BESIDE)
 		return REPLACE_GAP;
-	if (!has_old(a->plan, f) ||
+	if (!old_of(a->plan, f) ||
 	    (own && own->said == words && a->errors[i] != -EEXIST && a->errors[i] != -ENOSPC))
 		return REPLACE_AUTO;
 	return REPLACE_GAP;
@@ -170,10 +177,13 @@ static bool learn_step(struct ways *w, const struct apply *a, const struct diags
 	if (way.replace == REPLACE_AUTO)
 		return false;
 	way.what = hash_of(f);
+	way.alike = s->op == KERNEL_ADD && s->reason != STEP_BESIDE &&
+		    filter_same_actions(old_of(a->plan, f), f);
 	/* A table that is full now is not so for ever. */
 	way.passing = way.replace == REPLACE_BESIDE || a->errors[i] == -ENOSPC;
 	news = note(w, &way);
 	way.what = 0;
+	way.alike = false;
 	way.passing = true;
 	if ((way.replace == REPLACE_BESIDE || all) &&
 	    (!s->found ||

@@ -12,6 +12,7 @@ struct way {
 	uint32_t block;
 	bool passing;	 /* found out by the apply that runs now, and perhaps of use for it alone */
 	uint8_t replace; /* enum replace */
+	bool alike;	 /* REPLACE_GAP even for two that do the same, in two prefs */
 	uint64_t what;	 /* hash of a match in the block; 0: the block's other ones */
 	uint64_t said;	 /* hash of the words with which the way before this one was refused */
 };
@@ -36,6 +37,9 @@ enum replace ways_of_block(const struct ways *w, const struct block *block,
  */
 enum replace ways_of(const struct ways *w, const struct filter *f, enum replace of_block,
 		     bool same_match);
+
+/* True if hardware was seen to refuse even a filter that does the same as the old one. */
+bool ways_alike(const struct ways *w, const struct filter *f);
 
 struct apply;
 struct diags;

@@ -210,13 +210,6 @@ static int check_filter(const struct filter *w, const struct filter *same, enum 
 		       : -EINVAL;
 }
 
-static bool same_actions(const struct filter *a, const struct filter *b)
-{
-	return a->action_count == b->action_count &&
-	       memcmp(filter_actions(a), filter_actions(b),
-		      a->action_count * sizeof(struct action)) == 0;
-}
-
 /* What hardware refuses beside what it holds: Linux gives it the new one before the old one goes.
  */
 static int check_hardware(const struct filter *w)
@@ -232,7 +225,7 @@ static int check_hardware(const struct filter *w)
 			continue;
 		if (fake.no_replace && f->pref == w->pref)
 			return -EOPNOTSUPP;
-		if (fake.no_equal && f->pref != w->pref && !same_actions(f, w))
+		if (fake.no_equal && f->pref != w->pref && !filter_same_actions(f, w))
 			return -EEXIST;
 	}
 	return 0;

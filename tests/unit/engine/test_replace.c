@@ -150,6 +150,32 @@ static void a_gap_must_be_allowed(void **state)
 	rig_end(&r);
 }
 
+#define MOVED(replace, action)                                                        \
+	"version: 1\nports: { lan1: { up: true } }\nblocks:\n  edge:\n    id: 10\n"   \
+	"    bind: [lan1]\n    tagging: none\n    replace: " replace "\n    rules:\n" \
+	"      - { name: two, match: { src: 203.0.113.0/24 }, action: drop }\n"       \
+	"      - { name: one, match: { dst: 198.51.100.0/24 }, action: " action " }\n"
+
+/* A rule that only moves stands in both places for a moment, as long as hardware does not mind. */
+static void a_rule_that_moves_needs_no_gap(void **state)
+{
+	struct rig r;
+	struct job *job;
+
+	start_with(&r, RULES("gap", "drop", ""));
+	fake.no_replace = fake.no_equal = true;
+	assert_int_equal(apply_ok(&r, MOVED("gap", "drop"), false), 2);
+	assert_int_equal(fake.refused, 0);
+	/* Not so if it is changed as well. */
+	job = apply(&r, RULES("gap", "trap", ""), false);
+	assert_int_equal(job->refusal, JOB_NEEDS_GAP);
+	assert_int_equal(fake.requests, 0);
+	job_free(job);
+	apply_ok(&r, RULES("gap", "trap", ""), true);
+	assert_int_equal(fake.refused, 0);
+	rig_end(&r);
+}
+
 static void all_ways_are_tried_before_a_gap_that_is_allowed(void **state)
 {
 	struct rig r;
@@ -350,6 +376,7 @@ int main(void)
 		cmocka_unit_test(in_place_where_hardware_takes_it),
 		cmocka_unit_test(beside_where_it_must_be),
 		cmocka_unit_test(a_gap_must_be_allowed),
+		cmocka_unit_test(a_rule_that_moves_needs_no_gap),
 		cmocka_unit_test(all_ways_are_tried_before_a_gap_that_is_allowed),
 		cmocka_unit_test(what_the_file_says_is_not_tried),
 		cmocka_unit_test(a_rule_that_hardware_does_not_take),
