@@ -59,7 +59,7 @@ static void test_first_match_before_during_and_after(void **state)
 	if (rounds < 500)
 		return;
 	/* A test in which nothing meets anything would prove nothing. */
-	assert_true(t.lists >= rounds && t.edits > rounds / 2);
+	assert_true(t.lists > rounds * 19 / 10 && t.edits > rounds / 2);
 	assert_true(t.hits > t.packets / 8 && t.hits < t.packets * 3 / 4);
 	assert_true(t.tagged > t.hits / 10 && t.chained > t.hits / 50);
 	assert_true(t.shared > t.filters / 20);
