@@ -113,16 +113,62 @@ static void explain(const struct apply *a, const struct step *s, const char *wor
 	}
 }
 
-static void explain_refused(const struct apply *a, const struct step *s,
-			    const struct kernel_request *req, struct diags *d)
+/* Who may be why a block takes no skip_sw filter: a member that does not say that it offloads. */
+static const char *idle_member(const struct engine_owner *o, const struct step *s, int error)
 {
-	char words[256];
+	const struct filter *f = (const struct filter *)s->wanted;
 
-	if (req->words && req->words[0])
-		snprintf(words, sizeof(words), "%s: %s", req->words, strerror(-req->error));
-	else
-		snprintf(words, sizeof(words), "%s", strerror(-req->error));
+	if (error != -EOPNOTSUPP || s->op == KERNEL_REMOVE || f->obj.kind != KIND_FILTER ||
+	    !(f->flags & TCA_CLS_FLAGS_SKIP_SW))
+		return NULL;
+	for (size_t i = 0; i < state_count(o->found, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(o->found, KIND_QDISC, i);
+		const struct port *p = state_port(o->found, q->dev);
+
+		if ((q->ingress_block == f->block || q->egress_block == f->block) &&
+		    !(p && p->facts.offload == 1))
+			return q->dev;
+	}
+	return NULL;
+}
+
+static void print_refusal(const struct kernel_request *req, char to[200])
+{
+	bool words = req->words && req->words[0];
+
+	snprintf(to, 200, "%s%s%s", words ? req->words : "", words ? ": " : "",
+		 strerror(-req->error));
+}
+
+static void explain_refused(const struct engine_owner *o, const struct apply *a,
+			    const struct step *s, const struct kernel_request *req, struct diags *d)
+{
+	const char *idle = idle_member(o, s, req->error);
+	char refusal[200], words[280];
+
+	print_refusal(req, refusal);
+	snprintf(words, sizeof(words), "%s%s%s", refusal,
+		 idle ? "; its block has a member that may not offload: " : "", idle ? idle : "");
 	explain(a, s, words, d);
+}
+
+/* One member less, and the rest goes on: once a block's filters are in hardware, Linux refuses
+ * who can't hold them (tcf_block_offload_bind(), 6.1 and 6.12). */
+static bool is_left_out(const struct apply *a, const struct step *s, int error)
+{
+	return !a->undo && s->reason == STEP_MISSING && s->op == KERNEL_ADD &&
+	       s->wanted->kind == KIND_QDISC && error == -EOPNOTSUPP;
+}
+
+static void explain_left_out(const struct step *s, const struct kernel_request *req,
+			     struct diags *d)
+{
+	char label[OBJECT_LABEL], refusal[200];
+
+	object_label(s->wanted, label);
+	print_refusal(req, refusal);
+	diags_add(d, DIAG_WARNING, s->wanted->origin, label,
+		  "left out, since it can't hold the block's filters: kernel: %s", refusal);
 }
 
 /* ---- outcomes ---- */
@@ -153,6 +199,7 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 	enum kernel_outcome outcome = req->outcome;
 	size_t said = diags_count(d);
 	int error = req->error;
+	bool left_out = is_left_out(a, s, error);
 
 	observe_took(o, req);
 	if (outcome == KERNEL_UNKNOWN) {
@@ -162,7 +209,10 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 			explain(a, s, "no answer in time, and not done", d);
 	} else if (outcome == KERNEL_REFUSED || outcome == KERNEL_NOT_SENT) {
 		outcome = KERNEL_REFUSED;
-		explain_refused(a, s, req, d);
+		if (left_out)
+			explain_left_out(s, req, d);
+		else
+			explain_refused(o, a, s, req, d);
 	} else if (s->op != KERNEL_REMOVE && checkable(o, s) && !took_it(o, s, req->echo)) {
 		outcome = KERNEL_REFUSED;
 		error = -EPROTO;
@@ -172,7 +222,7 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 	a->outcomes[i] = outcome;
 	a->errors[i] = outcome == KERNEL_DONE ? 0 : error;
 	a->done += outcome == KERNEL_DONE;
-	a->refused += outcome != KERNEL_DONE;
+	a->refused += outcome != KERNEL_DONE && !left_out;
 	settle_owned(o, s, outcome,
 		     req->outcome == KERNEL_REFUSED || req->outcome == KERNEL_NOT_SENT ||
 			     (req->outcome == KERNEL_UNKNOWN && !observe_is_stale(o)));

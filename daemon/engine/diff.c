@@ -169,8 +169,9 @@ int diff(const struct diff_input *in, struct plan *ret)
 		 * first, and takes it along with that. */
 		remove_leftover_addresses,
 		diff_addresses,
-		diff_qdiscs_wanted,
+		diff_qdiscs_early,
 		diff_filters_wanted,
+		diff_qdiscs_late,
 		diff_filters_leftover,
 		diff_qdiscs_leftover,
 		diff_vlans_leftover,

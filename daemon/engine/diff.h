@@ -3,10 +3,11 @@
  * diff: a pure merge walk of wanted and found that ends in a plan. Links and addresses are in
  * diff.c, qdiscs in diff_qdiscs.c, filters in diff_filters.c.
  *
- * Order of steps: ports (a conduit before its user ports), VLANs, addresses, qdiscs, filters; then
- * removals in reverse. Filters of a chain that is jumped to come before the jump, and go after it;
- * new ones are added before old ones go. Where the kernel or hardware can't hold both at once, a
- * copy of the old one stands beside it meanwhile, or the plan has a gap: see diff_gaps.c.
+ * Order of steps: ports (a conduit before its user ports), VLANs, addresses, qdiscs, filters,
+ * qdiscs of members that may not be able to offload; then removals in reverse. Filters of a chain
+ * that is jumped to come before the jump, and go after it; new ones are added before old ones go.
+ * Where the kernel or hardware can't hold both at once, a copy of the old one stands beside it
+ * meanwhile, or the plan has a gap: see diff_gaps.c.
  */
 #ifndef SWD_ENGINE_DIFF_H
 #define SWD_ENGINE_DIFF_H
@@ -80,8 +81,11 @@ int diff_vlans_leftover(struct diff_walk *w);
 
 /* Ours of a device that is taken away: goes first, with the filters that go with it. */
 int diff_qdisc_with(struct diff_walk *w, const char *dev);
-/* Steps for the wanted qdiscs; then for those no longer wanted. */
-int diff_qdiscs_wanted(struct diff_walk *w);
+/* Steps for the qdiscs that come before the filters, and behind them; then those not wanted any
+ * more.
+ */
+int diff_qdiscs_early(struct diff_walk *w);
+int diff_qdiscs_late(struct diff_walk *w);
 int diff_qdiscs_leftover(struct diff_walk *w);
 /* Steps for the filters of all wanted blocks; then of those no longer wanted. */
 int diff_filters_wanted(struct diff_walk *w);

@@ -16,19 +16,90 @@ static bool binds(const struct qdisc *q, uint32_t block)
 	return block && (q->ingress_block == block || q->egress_block == block);
 }
 
+/* False where only the kernel can say: offload is off, or the device has no word for it. */
+static bool says_offload(const struct diff_walk *w, const char *dev)
+{
+	const struct port *wanted = state_port(w->in->wanted, dev);
+	const struct port *found = state_port(w->in->found, dev);
+
+	if (wanted && wanted->has & PORT_HAS_TC_OFFLOAD)
+		return wanted->tc_offload;
+	return found && found->facts.offload == 1;
+}
+
+static bool wants_hardware(const struct diff_walk *w, uint32_t block)
+{
+	size_t i = 0, end = 0;
+
+	if (block && w->in->filters)
+		state_block_filters(w->in->filters, block, &i, &end);
+	for (; i < end; i++) {
+		const struct filter *f = state_at(w->in->filters, KIND_FILTER, i);
+
+		if (f->flags & TCA_CLS_FLAGS_SKIP_SW)
+			return true;
+	}
+	return false;
+}
+
+/* Another member of the block, one that is there if there is one, that may take its filters. */
+static const struct qdisc *better_member(const struct diff_walk *w, const struct qdisc *q,
+					 uint32_t block)
+{
+	const struct qdisc *absent = NULL;
+
+	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
+		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
+
+		if (other == q || !binds(other, block))
+			continue;
+		if (!diff_dev_there(w, other->dev))
+			absent = other;
+		else if (says_offload(w, other->dev))
+			return other;
+	}
+	return absent;
+}
+
+/*
+ * A member that can't offload makes Linux refuse each skip_sw filter of the whole block, but is
+ * refused itself once filters are in hardware. So one that may be such comes behind the filters,
+ * and nobody loses them for it. Returns whom it waits for, NULL if it is as good as any.
+ */
+static const struct qdisc *comes_before(const struct diff_walk *w, const struct qdisc *q)
+{
+	const uint32_t blocks[] = { q->ingress_block, q->egress_block };
+	const struct qdisc *other = NULL;
+
+	if (says_offload(w, q->dev))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(blocks) && !other; i++)
+		if (wants_hardware(w, blocks[i]))
+			other = better_member(w, q, blocks[i]);
+	return other;
+}
+
+/* True if a wanted qdisc can be put in: nobody's qdisc is there, or one that may go. */
+static bool has_room(const struct diff_walk *w, const struct qdisc *wanted,
+		     const struct qdisc *found)
+{
+	return !found || wanted->takeover || owned_has(w->in->owned, &found->obj);
+}
+
 bool diff_block_bound(const struct diff_walk *w, uint32_t block)
 {
 	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
 		const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
+		const struct qdisc *found;
 
-		if (binds(q, block) && diff_dev_there(w, q->dev)) {
-			const struct qdisc *found = state_find(w->in->found, q);
-
-			/* A foreign one that stays in its place binds nothing of ours. */
-			if (!found || is_fresh(w, q->dev) || binds(found, block) || q->takeover ||
-			    owned_has(w->in->owned, &found->obj))
-				return true;
-		}
+		if (!binds(q, block) || !diff_dev_there(w, q->dev))
+			continue;
+		found = is_fresh(w, q->dev) ? NULL : state_find(w->in->found, q);
+		if (found && binds(found, block))
+			return true;
+		/* A foreign one that stays in its place binds nothing of ours. */
+		if (has_room(w, q, found) && !comes_before(w, q))
+			return true;
 	}
 	return false;
 }
@@ -140,22 +211,44 @@ static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 			     wanted->dev, found->type);
 }
 
-/* First those that come: a block that moves to another device is never without one. */
-int diff_qdiscs_wanted(struct diff_walk *w)
+static int diff_qdisc_behind(struct diff_walk *w, const struct qdisc *q, const struct qdisc *other)
+{
+	if (other && diff_dev_there(w, q->dev) && !diff_dev_there(w, other->dev))
+		return plan_wait(w->plan, other->dev, &q->obj);
+	return diff_qdisc(w, q);
+}
+
+/* Before the filters, or late, behind them. Each time first those that come: a block that moves to
+ * another device is never without one. */
+static int diff_qdiscs(struct diff_walk *w, bool late)
 {
 	for (int come = 1; come >= 0; come--) {
 		for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
 			const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
+			const struct qdisc *other;
 			int r;
 
 			if ((state_find(w->in->found, q) == NULL) != come)
 				continue;
-			r = diff_qdisc(w, q);
+			other = comes_before(w, q);
+			if (!!other != late)
+				continue;
+			r = diff_qdisc_behind(w, q, other);
 			if (r < 0)
 				return r;
 		}
 	}
 	return 0;
+}
+
+int diff_qdiscs_early(struct diff_walk *w)
+{
+	return diff_qdiscs(w, false);
+}
+
+int diff_qdiscs_late(struct diff_walk *w)
+{
+	return diff_qdiscs(w, true);
 }
 
 /* The first foreign filter of a block that would go with its last binding, or NULL. */

@@ -146,6 +146,33 @@ static int change_link(const struct object *wanted)
 	return 0;
 }
 
+/* A device without a driver that offloads. */
+static bool is_idle(const char *dev)
+{
+	const struct object *o = world_device(dev);
+
+	return o && (o->kind == KIND_VLAN || ((const struct port *)o)->facts.offload < 0);
+}
+
+static bool has_idle_member(uint32_t block)
+{
+	for (size_t i = 0; i < state_count(fake.world, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(fake.world, KIND_QDISC, i);
+
+		if (q->ingress_block == block && is_idle(q->dev))
+			return true;
+	}
+	return false;
+}
+
+static bool in_hardware(uint32_t block)
+{
+	for (size_t i = 0; i < fake_filters(block); i++)
+		if (fake_filter(block, i)->flags & TCA_CLS_FLAGS_IN_HW)
+			return true;
+	return false;
+}
+
 static int add_plain(const struct object *wanted)
 {
 	if (state_find(fake.world, wanted))
@@ -169,6 +196,8 @@ static int add_plain(const struct object *wanted)
 
 		if (!world_device(w->dev))
 			return -ENODEV;
+		if (is_idle(w->dev) && in_hardware(w->ingress_block))
+			return -EOPNOTSUPP;
 		q = object_new(KIND_QDISC, sizeof(*q));
 		memcpy(q->dev, w->dev, sizeof(q->dev));
 		memcpy(q->type, w->type, sizeof(q->type));
@@ -185,6 +214,8 @@ static int check_filter(const struct filter *w, const struct filter *same, enum 
 {
 	if (!world_bound(w->block))
 		return -EINVAL;
+	if (w->flags & TCA_CLS_FLAGS_SKIP_SW && has_idle_member(w->block))
+		return -EOPNOTSUPP;
 	for (size_t i = 0; i < fake_filters(w->block); i++) {
 		const struct filter *f = fake_filter(w->block, i);
 
@@ -249,8 +280,9 @@ static int put_filter(struct kernel_request *req)
 	f->role = FILTER_ROLE_RULE;
 	f->owner = f->has_cookie && cookie_is_ours(f->cookie, fake.instance) ? OWNER_OURS
 									     : OWNER_FOREIGN;
-	f->flags |=
-		f->flags & TCA_CLS_FLAGS_SKIP_HW ? TCA_CLS_FLAGS_NOT_IN_HW : TCA_CLS_FLAGS_IN_HW;
+	f->flags |= f->flags & TCA_CLS_FLAGS_SKIP_HW || has_idle_member(w->block)
+			    ? TCA_CLS_FLAGS_NOT_IN_HW
+			    : TCA_CLS_FLAGS_IN_HW;
 	world_put(f);
 	world_emit(KERNEL_EVENT_NEW, f, true);
 	req->echo = object_ref(f);
