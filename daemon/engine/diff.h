@@ -81,9 +81,9 @@ int diff_vlans_leftover(struct diff_walk *w);
 
 /* Ours of a device that is taken away: goes first, with the filters that go with it. */
 int diff_qdisc_with(struct diff_walk *w, const char *dev);
-/* Steps for the qdiscs that come before the filters, and behind them; then those not wanted any
- * more.
- */
+/* The first foreign filter that would go with the qdisc, or NULL. */
+const struct filter *diff_foreign_of(const struct diff_walk *w, const struct qdisc *q);
+/* Steps for the qdiscs before the filters, and behind them; then for those no longer wanted. */
 int diff_qdiscs_early(struct diff_walk *w);
 int diff_qdiscs_late(struct diff_walk *w);
 int diff_qdiscs_leftover(struct diff_walk *w);

@@ -275,6 +275,13 @@ static const struct filter *foreign_kept_by(const struct diff_walk *w, const str
 	return NULL;
 }
 
+const struct filter *diff_foreign_of(const struct diff_walk *w, const struct qdisc *q)
+{
+	const struct filter *f = foreign_kept_by(w, q, q->ingress_block);
+
+	return f ? f : foreign_kept_by(w, q, q->egress_block);
+}
+
 int diff_qdiscs_leftover(struct diff_walk *w)
 {
 	for (size_t i = state_count(w->in->found, KIND_QDISC); i-- > 0;) {
@@ -286,9 +293,7 @@ int diff_qdiscs_leftover(struct diff_walk *w)
 		if (!diff_is_leftover(w, &q->obj) || diff_name_in(&w->gone, q->dev) ||
 		    is_fresh(w, q->dev))
 			continue;
-		foreign = foreign_kept_by(w, q, q->ingress_block);
-		if (!foreign)
-			foreign = foreign_kept_by(w, q, q->egress_block);
+		foreign = diff_foreign_of(w, q);
 		if (foreign) {
 			object_label(&foreign->obj, label);
 			r = plan_conflict(w->plan, &q->obj, false,

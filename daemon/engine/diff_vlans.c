@@ -10,6 +10,8 @@
 
 #include "daemon/engine/owned.h"
 
+#define VLANS_STACKED 8 /* as many as Linux stacks devices (MAX_NEST_DEV) */
+
 bool diff_dev_went(const struct diff_walk *w, const char *dev)
 {
 	const struct vlan *v = state_vlan(w->in->found, dev);
@@ -147,12 +149,44 @@ static int make_vlans(struct diff_walk *w)
 	return 0;
 }
 
+/* A foreign filter that would go with the VLAN or with one above it, or NULL. */
+static const struct filter *foreign_on(const struct diff_walk *w, const struct vlan *v, int depth)
+{
+	const struct filter *foreign = NULL;
+	struct qdisc key = { .obj.kind = KIND_QDISC };
+	const struct qdisc *q;
+
+	COPY_NAME(key.dev, v->name);
+	q = state_find(w->in->found, &key);
+	if (q)
+		foreign = diff_foreign_of(w, q);
+	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN) && depth && !foreign; i++) {
+		const struct vlan *upper = state_at(w->in->found, KIND_VLAN, i);
+
+		if (streq(upper->link, v->name))
+			foreign = foreign_on(w, upper, depth - 1);
+	}
+	return foreign;
+}
+
 static int mark_leftover_vlans(struct diff_walk *w)
 {
 	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN); i++) {
 		const struct vlan *v = state_at(w->in->found, KIND_VLAN, i);
-		int r = diff_is_leftover(w, &v->obj) ? diff_name_add(&w->gone, v->name) : 0;
+		const struct filter *foreign;
+		char label[OBJECT_LABEL];
+		int r;
 
+		if (!diff_is_leftover(w, &v->obj))
+			continue;
+		foreign = foreign_on(w, v, VLANS_STACKED);
+		if (foreign) {
+			object_label(&foreign->obj, label);
+			r = plan_conflict(w->plan, &v->obj, false,
+					  "stays, since it holds a foreign filter: %s", label);
+		} else {
+			r = diff_name_add(&w->gone, v->name);
+		}
 		if (r < 0)
 			return r;
 	}
