@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "config/base/log.h"
 #include "daemon/engine/observe.h"
 #include "daemon/engine/owned.h"
 #include "daemon/engine/renames.h"
 
 #define BATCH_MOST 128
+#define NOTES_MOST 16 /* of one apply */
 
 void apply_clear(struct apply *a)
 {
@@ -171,6 +173,30 @@ static void explain_left_out(const struct step *s, const struct kernel_request *
 		  "left out, since it can't hold the block's filters: kernel: %s", refusal);
 }
 
+/* What was to be removed and is not there, or is another's by now: done, and worth a word. */
+static void note_not_removed(struct apply *a, const struct step *s, int error)
+{
+	char label[OBJECT_LABEL];
+
+	if (error == 0 || ++a->noted > NOTES_MOST)
+		return;
+	object_label(s->found, label);
+	log_info("%s: %s", label,
+		 error == -EEXIST ? "another's is in its place by now, and stays"
+				  : "was gone already");
+}
+
+/* It went with all its filters: nobody is to find that out by himself. */
+static void note_takeover(const struct step *s)
+{
+	char text[STEP_TEXT];
+
+	if (s->reason != STEP_TAKEOVER || s->op != KERNEL_REMOVE)
+		return;
+	step_print(s, text, sizeof(text));
+	log_notice("%s, with all its filters", text);
+}
+
 /* ---- outcomes ---- */
 
 /*
@@ -217,6 +243,9 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 		outcome = KERNEL_REFUSED;
 		error = -EPROTO;
 		explain(a, s, "it said yes, and holds something else", d);
+	} else if (s->op == KERNEL_REMOVE) {
+		note_not_removed(a, s, error);
+		note_takeover(s);
 	}
 	a->said[i] = diags_count(d) > said ? said + 1 : 0;
 	a->outcomes[i] = outcome;

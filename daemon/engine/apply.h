@@ -24,6 +24,7 @@ struct apply {
 	int *errors;			     /* -errno of each refused step */
 	size_t *said; /* 1 + the index of its message in d; 0: none was kept */
 	size_t done, refused;
+	size_t noted; /* removals that found nothing of ours to remove */
 	/* How many messages the kernel was asked, by the room's own counting. */
 	size_t sent;
 };
