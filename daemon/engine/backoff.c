@@ -102,10 +102,12 @@ uint64_t backoff_until(struct backoff *b, const struct object *o, uint64_t now_n
 	return s && s->hash && s->next_ns > now_ns ? s->next_ns : 0;
 }
 
-uint64_t backoff_repaired(struct backoff *b, const struct object *o, uint64_t now_ns)
+uint64_t backoff_repaired(struct backoff *b, const struct object *o, uint64_t now_ns,
+			  uint32_t *ret_times)
 {
 	struct backoff_slot *s = take_slot(b, o, now_ns);
 
+	*ret_times = 1;
 	if (!s)
 		return 0;
 	s->refusals = 0;
@@ -115,7 +117,8 @@ uint64_t backoff_repaired(struct backoff *b, const struct object *o, uint64_t no
 		s->window_ns = now_ns;
 		s->repairs = 0;
 	}
-	if (++s->repairs <= BACKOFF_FREE)
+	*ret_times = ++s->repairs;
+	if (s->repairs <= BACKOFF_FREE)
 		return 0;
 	s->next_ns = now_ns + wait_ns(s->repairs - BACKOFF_FREE - 1);
 	return s->next_ns;

@@ -34,8 +34,10 @@ void backoff_forget(struct backoff *b);
 
 /* When the object may be tried: 0 for now, or a time after `now_ns`. */
 uint64_t backoff_until(struct backoff *b, const struct object *o, uint64_t now_ns);
-/* Note an outcome; returns until when the object has to wait, 0 if it need not. */
-uint64_t backoff_repaired(struct backoff *b, const struct object *o, uint64_t now_ns);
+/* Note an outcome; returns until when the object has to wait, 0 if it need not. *ret_times: how
+ * often it was repaired of late. */
+uint64_t backoff_repaired(struct backoff *b, const struct object *o, uint64_t now_ns,
+			  uint32_t *ret_times);
 uint64_t backoff_refused(struct backoff *b, const struct object *o, uint64_t now_ns);
 
 #endif

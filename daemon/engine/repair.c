@@ -91,7 +91,8 @@ static int filter_plan(struct engine_owner *o, const struct plan *all, struct pl
 static void note_done(struct engine_owner *o, const struct step *s, size_t *told)
 {
 	char text[STEP_TEXT], about[64];
-	uint64_t until = backoff_repaired(&o->backoff, step_object(s), now_monotonic_ns());
+	uint32_t times;
+	uint64_t until = backoff_repaired(&o->backoff, step_object(s), now_monotonic_ns(), &times);
 
 	o->repairs++;
 	about_object(step_object(s), about);
@@ -99,7 +100,9 @@ static void note_done(struct engine_owner *o, const struct step *s, size_t *told
 	step_print(s, text, sizeof(text));
 	if (until)
 		alert_set(&o->alerts, "drift", about,
-			  "someone keeps changing it; swd waits longer each time: %s", text);
+			  "someone keeps changing it, put right %u times; swd waits longer each "
+			  "time: %s",
+			  times, text);
 	if ((*told)++ < TELL_MOST) {
 		owner_event(o, ENGINE_EVENT_REPAIRED, about, "%s", text);
 		log_notice("repair: %s", text);

@@ -97,15 +97,17 @@ static void only_what_flaps_waits(void **state)
 	struct backoff b;
 	struct filter *f = jump(0, 1);
 	uint64_t now = 1000 * MS;
+	uint32_t times;
 
 	assert_int_equal(backoff_init(&b), 0);
 	for (int i = 0; i < BACKOFF_FREE; i++)
-		assert_int_equal(backoff_repaired(&b, &f->obj, now), 0);
-	assert_int_equal(backoff_repaired(&b, &f->obj, now), now + 100 * MS);
-	assert_int_equal(backoff_repaired(&b, &f->obj, now), now + 200 * MS);
+		assert_int_equal(backoff_repaired(&b, &f->obj, now, &times), 0);
+	assert_int_equal(backoff_repaired(&b, &f->obj, now, &times), now + 100 * MS);
+	assert_int_equal(backoff_repaired(&b, &f->obj, now, &times), now + 200 * MS);
+	assert_int_equal(times, BACKOFF_FREE + 2);
 	/* After a quiet time it is free again. */
 	now += 60000 * MS;
-	assert_int_equal(backoff_repaired(&b, &f->obj, now), 0);
+	assert_int_equal(backoff_repaired(&b, &f->obj, now, &times), 0);
 	object_unref(f);
 	backoff_clear(&b);
 }
