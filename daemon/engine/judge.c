@@ -40,12 +40,13 @@ static void read_back(struct engine_owner *o, uint32_t block)
 		bypass_read(o->bypass, &reading);
 }
 
-static bool foreign_culprit(const struct bypass_report *r)
+static size_t foreign_culprits(const struct bypass_report *r)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < MIN(r->culprit_count, (size_t)BYPASS_CULPRITS); i++)
-		if (r->culprits[i].owner == OWNER_FOREIGN)
-			return true;
-	return false;
+		n += r->culprits[i].owner == OWNER_FOREIGN;
+	return n;
 }
 
 /*
@@ -58,7 +59,7 @@ static bool is_alarming(const struct block *block, const struct bypass_report *r
 		return false;
 	if (r->state != BYPASS_OFF || r->filters == 0)
 		return false;
-	return block->bypass == BYPASS_WANT_REQUIRED || foreign_culprit(r);
+	return block->bypass == BYPASS_WANT_REQUIRED || foreign_culprits(r);
 }
 
 static void tell_state(struct engine_owner *o, const struct block *block,
@@ -82,7 +83,9 @@ static void tell_state(struct engine_owner *o, const struct block *block,
 			  why[0] ? why : "no filter can be named");
 }
 
-static void tell_foreign(struct engine_owner *o, const struct block *block)
+/* One alert for one thing: what breaks the bypass was told by that. */
+static void tell_foreign(struct engine_owner *o, const struct block *block,
+			 const struct bypass_report *now)
 {
 	const struct filter *first = NULL;
 	char about[64], label[OBJECT_LABEL];
@@ -100,7 +103,7 @@ static void tell_foreign(struct engine_owner *o, const struct block *block)
 			first = f;
 		n++;
 	}
-	if (!first)
+	if (!first || (is_alarming(block, now) && foreign_culprits(now) == n))
 		return;
 	object_label(&first->obj, label);
 	snprintf(about, sizeof(about), "block %s", block->name);
@@ -176,7 +179,7 @@ static void judge_all(struct engine_owner *o)
 			return;
 		}
 		tell_state(o, block, &reports[i]);
-		tell_foreign(o, block);
+		tell_foreign(o, block, &reports[i]);
 	}
 	alerts_finish(&o->alerts, "bypass-off");
 	alerts_finish(&o->alerts, "foreign");
