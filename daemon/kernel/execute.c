@@ -241,7 +241,7 @@ static int batch_add(struct batch *b, struct kernel_request *r)
 	return how == FAULT_NONE ? batch_put(b, r) : batch_fault(b, r, how);
 }
 
-int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
+static int execute(struct kernel *k, struct kernel_request *list, size_t n)
 {
 	struct batch b = { .k = k };
 	size_t looked = 0;
@@ -269,6 +269,15 @@ int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 		return r;
 	}
 	return batch_send(&b);
+}
+
+int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
+{
+	int r = execute(k, list, n);
+
+	for (size_t i = 0; i < n; i++)
+		k->refused += list[i].outcome == KERNEL_REFUSED;
+	return r;
 }
 
 void kernel_request_clear(struct kernel_request *r)

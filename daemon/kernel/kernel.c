@@ -121,6 +121,7 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *ret)
 	*ret = (struct kernel_counts){
 		.sends = k->request->sends,
 		.messages = k->request->messages,
+		.refused = k->refused,
 		.dumps = k->query->dumps,
 		.events = k->event_count,
 		.overruns = k->events->overruns,

@@ -83,9 +83,9 @@ struct kernel_request {
 int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n);
 void kernel_request_clear(struct kernel_request *r); /* frees words and echo */
 
-/* How often kernel_execute() called send, and how many messages went: for tests and benchmarks. */
+/* How often kernel_execute() called send, how many messages went, and how many were refused. */
 struct kernel_counts {
-	uint64_t sends, messages, dumps, events, overruns;
+	uint64_t sends, messages, refused, dumps, events, overruns;
 };
 void kernel_counts(const struct kernel *k, struct kernel_counts *ret);
 

@@ -25,7 +25,7 @@ struct kernel {
 	struct moulds *moulds;
 	struct codec_names names;
 	char name[IFNAMSIZ]; /* of a device the table does not have yet */
-	uint64_t event_count;
+	uint64_t event_count, refused;
 	struct nl_msg *pool[RTNL_BATCH]; /* of CODEC_MESSAGE_BYTES each, to be used again */
 	size_t pooled;
 };

@@ -50,6 +50,7 @@ const char interface_switch[] =
 	"type Counts (\n"
 	"  sends: int,\n"
 	"  messages: int,\n"
+	"  refused: int,\n"
 	"  dumps: int,\n"
 	"  events: int,\n"
 	"  overruns: int\n"

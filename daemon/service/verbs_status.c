@@ -98,6 +98,7 @@ static void write_counts(struct jsonw *w, const struct kernel_counts *c)
 	jsonw_object(w);
 	jsonw_key_u64(w, "sends", c->sends);
 	jsonw_key_u64(w, "messages", c->messages);
+	jsonw_key_u64(w, "refused", c->refused);
 	jsonw_key_u64(w, "dumps", c->dumps);
 	jsonw_key_u64(w, "events", c->events);
 	jsonw_key_u64(w, "overruns", c->overruns);
