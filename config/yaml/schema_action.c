@@ -32,6 +32,11 @@ static void unknown_action(struct reader *r, const struct node *n)
 					 one);
 	diag = walk_error(r, n, "unknown action '%s', expected one of %s", show(n->text, word),
 			  known);
+	if (streq(word, "ct")) {
+		diag_hint(diag, "connections are tracked in software, which sees nothing of what "
+				"a rule in hardware takes");
+		return;
+	}
 	near = hint_word(word, name_at, NULL);
 	if (near)
 		diag_hint(diag, "did you mean '%s'?", near);
