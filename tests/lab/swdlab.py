@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs swd in a guest and asks it over its socket, without a process a question."""
+import ctypes
 import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -126,12 +128,41 @@ class Swd:
     def settle(self, timeout=5.0):
         return self.until(lambda: self.status()["settled"], "rest", timeout)
 
+    def deafen(self, deaf=True):
+        """Whether its sockets for events get any: a filter on a socket drops without a word of loss."""
+        libc, attach, detach = ctypes.CDLL(None, use_errno=True), 26, 27
+        pidfd = os.pidfd_open(self.process.pid)
+        done = 0
+        for name in os.listdir(f"/proc/{self.process.pid}/fd"):
+            link = os.readlink(f"/proc/{self.process.pid}/fd/{name}")
+            if not link.startswith("socket:"):
+                continue
+            fd = libc.syscall(438, pidfd, int(name), 0)     # pidfd_getfd
+            assert fd >= 0, os.strerror(ctypes.get_errno())
+            with socket.socket(fileno=fd) as s:
+                if s.family != socket.AF_NETLINK or s.getsockname()[1] == 0:
+                    continue
+                if deaf:
+                    code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))     # ret 0
+                    s.setsockopt(socket.SOL_SOCKET, attach, struct.pack("HxxxxxxP", 1, ctypes.addressof(code)))
+                else:
+                    s.setsockopt(socket.SOL_SOCKET, detach, struct.pack("i", 0))
+                done += 1
+        os.close(pidfd)
+        assert done
+
     def cli(self, *words, check=True):
         """sw-cli, as people call it: (exit code, output, errors)."""
         done = subprocess.run([BUILD / "cli/sw-cli", "--socket", self.socket, *words],
                               capture_output=True, text=True)
         if check:
             assert done.returncode == 0, f"sw-cli {words}: {done.returncode} {done.stderr}"
+        return done.returncode, done.stdout, done.stderr
+
+    def teardown(self, state="state"):
+        """swd --teardown: (exit code, output, errors)."""
+        done = subprocess.run([self.program, "--config", self.file, "--socket", self.socket, "--state",
+                               self.folder / state, "--teardown"], capture_output=True, text=True)
         return done.returncode, done.stdout, done.stderr
 
     def stop(self, how=signal.SIGTERM):

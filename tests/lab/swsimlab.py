@@ -34,6 +34,13 @@ def load(nics=0, ports=0, up=True):
     return names
 
 
+def four_ports():
+    """The whole of a fixture: a switch of four ports, for a file or a test."""
+    load(ports=4)
+    yield
+    unload()
+
+
 def no_helper():
     """The kernel asks modprobe for a PHY driver at each DSA port; nothing here has one to offer,
     and a process for each takes most of the time that loading does."""
@@ -108,6 +115,14 @@ def filters(device, direction="ingress"):
     text = run("tc", "-s", "-j", "filter", "show", "dev", device, direction).stdout
     return [f for f in json.loads(text or "[]") if "options" in f and
             ("handle" in f["options"] or "in_hw" in f["options"] or "not_in_hw" in f["options"])]
+
+
+def block_filters(block):
+    """The same of a block; none if nobody binds it."""
+    done = run("tc", "-s", "-j", "filter", "show", "block", str(block), check=False)
+    assert done.returncode == 0 or "Cannot find block" in done.stderr, done.stderr
+    shown = json.loads(done.stdout.strip() or "[]") if done.returncode == 0 else []
+    return [f for f in shown if {"in_hw", "not_in_hw"} & set(f.get("options", {}))]
 
 
 def knob(instance, name, value=None):

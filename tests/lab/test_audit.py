@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whose is what, and what is left: sw-cli audit, the start, swd --teardown, and the last look before a filter
 goes; tc and ip are the judges."""
-import ctypes
 import json
 import os
 import signal
 import socket
-import struct
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from frames import Wire, udp_frame
-from swdlab import BUILD, Swd
-from swsimlab import DST, SRC, knob, load, run, tc, unload, wait
+from swdlab import Swd
+from swsimlab import DST, SRC, block_filters, four_ports, knob, run, tc, wait
 
 LAB = {"variants": ["6.1-swd", "6.12"], "all_variants": ["6.1"], "mem": "512M", "timeout": 300}
 
@@ -39,11 +36,7 @@ def text(extra="", **rules):
     return "\n".join(lines) + "\n"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def hardware():
-    load(ports=4)
-    yield
-    unload()
+hardware = pytest.fixture(scope="module", autouse=True)(four_ports)
 
 
 @pytest.fixture
@@ -57,15 +50,8 @@ def swd(tmp_path, hardware):
     assert code in (0, -signal.SIGKILL), swd.log.read_text()
 
 
-def shown(block=10):
-    """The block's filters as iproute2 tells them."""
-    done = run("tc", "-s", "-j", "filter", "show", "block", str(block), check=False)
-    found = json.loads(done.stdout.strip() or "[]") if done.returncode == 0 else []
-    return [f for f in found if {"in_hw", "not_in_hw"} & set(f.get("options", {}))]
-
-
 def dsts(block=10):
-    return {f["options"]["keys"]["dst_ip"]: f for f in shown(block) if "keys" in f["options"]}
+    return {f["options"]["keys"]["dst_ip"]: f for f in block_filters(block) if "keys" in f["options"]}
 
 
 def place(f, block=10):
@@ -89,12 +75,6 @@ def surely(swd, *words):
 
 def kinds(swd):
     return sorted(f["kind"] for f in audit(swd))
-
-
-def tear_down(swd, state="state"):
-    done = subprocess.run([BUILD / "daemon/swd", "--config", swd.file, "--socket", swd.socket, "--state",
-                           swd.folder / state, "--teardown"], capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
 
 
 # ---- audit ----
@@ -159,7 +139,7 @@ def test_another_swds_filters_are_told_as_such(swd, tmp_path):
     told = [f for f in found if f["kind"] == "other swd"]
     assert told and all("of the swd with mark 0x" in f["text"] for f in told)
     swd.stop()
-    code, out, _ = tear_down(other)
+    code, out, _ = other.teardown()
     assert code == 0, out
     swd.start()
     swd.settle()
@@ -216,13 +196,13 @@ def test_tc_09_a_swapped_filter_stays(swd):
 
 def test_teardown(swd):
     run("ip", "addr", "add", "198.18.0.1/24", "dev", "lan4")
-    code, out, err = tear_down(swd)
+    code, out, err = swd.teardown()
     assert code == 1 and "held by another swd" in err and "stop it first" in err, (out, err)
-    assert shown() and swd.status()["settled"]
-    code, _, err = tear_down(swd, "no-such")
+    assert block_filters(10) and swd.status()["settled"]
+    code, _, err = swd.teardown("no-such")
     assert code == 1 and "no-such" in err
     swd.stop()
-    code, out, err = tear_down(swd)
+    code, out, err = swd.teardown()
     assert code == 0 and "left: 0 of swd's, 0 of others" in out, (out, err)
     assert not [q for q in json.loads(run("tc", "-j", "qdisc", "show").stdout) if q["kind"] == "clsact"]
     assert run("ip", "link", "show", "lan3.30", check=False).returncode != 0
@@ -237,40 +217,16 @@ def test_teardown_names_what_it_leaves(swd):
     tc("filter add block 10 protocol ip pref 60000 flower skip_sw dst_ip 10.0.0.1 action drop")
     run("ip", "addr", "add", "10.30.0.1/24", "dev", "lan3.30")
     swd.stop()
-    code, out, _ = tear_down(swd)
+    code, out, _ = swd.teardown()
     assert code == 1 and "pref 60000" in out and "not swd's" in out, out
     assert "stays, since it holds a foreign filter" in out
     assert list(dsts()) == ["10.0.0.1"]
     tc("filter del block 10 pref 60000")
-    code, out, _ = tear_down(swd)
+    code, out, _ = swd.teardown()
     assert code == 0, out
 
 
 # ---- a counter against a history ----
-
-def deafen(swd, deaf):
-    """Whether swd's sockets for events get any: a filter on a socket drops without a word of loss."""
-    libc, attach, detach = ctypes.CDLL(None, use_errno=True), 26, 27
-    pidfd = os.pidfd_open(swd.process.pid)
-    done = 0
-    for name in os.listdir(f"/proc/{swd.process.pid}/fd"):
-        link = os.readlink(f"/proc/{swd.process.pid}/fd/{name}")
-        if not link.startswith("socket:"):
-            continue
-        fd = libc.syscall(438, pidfd, int(name), 0)     # pidfd_getfd
-        assert fd >= 0, os.strerror(ctypes.get_errno())
-        with socket.socket(fileno=fd) as s:
-            if s.family != socket.AF_NETLINK or s.getsockname()[1] == 0:
-                continue
-            if deaf:
-                code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))     # ret 0
-                s.setsockopt(socket.SOL_SOCKET, attach, struct.pack("HxxxxxxP", 1, ctypes.addressof(code)))
-            else:
-                s.setsockopt(socket.SOL_SOCKET, detach, struct.pack("i", 0))
-            done += 1
-    os.close(pidfd)
-    assert done
-
 
 def send(count=20):
     for _ in range(count):
@@ -305,10 +261,10 @@ def test_a_counter_disproves_what_swd_did_not_hear(swd):
     run("ip", "addr", "del", "198.18.5.1/24", "dev", "lan1")
     # A mark that swd could not hear of.
     os.kill(swd.process.pid, signal.SIGSTOP)
-    deafen(swd, True)
+    swd.deafen()
     tc(f"filter add block 10 protocol ip pref {one['pref']} flower dst_ip 10.1.1.1 action pass")
     tc(f"filter del {place(dsts()['10.1.1.1'])}")
-    deafen(swd, False)
+    swd.deafen(False)
     os.kill(swd.process.pid, signal.SIGCONT)
     before = qdisc_packets()
     audit(swd)

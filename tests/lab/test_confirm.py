@@ -15,7 +15,7 @@ import pytest
 
 from frames import Wire, udp_frame
 from swdlab import BUILD, Refusal, Swd
-from swsimlab import DST, SRC, knob, load, run, tc, unload, wait
+from swsimlab import DST, SRC, four_ports, knob, run, tc, wait
 
 LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "512M", "timeout": 400}
 
@@ -53,11 +53,7 @@ blocks:
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def hardware():
-    load(ports=4)
-    yield
-    unload()
+hardware = pytest.fixture(scope="module", autouse=True)(four_ports)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from swdlab import BUILD, Client, Refusal, Swd
-from swsimlab import knob, load, run, tc, unload
+from swsimlab import four_ports, knob, run, tc
 
 LAB = {"variants": ["6.1", "6.12"], "mem": "512M", "timeout": 300}
 
@@ -39,11 +39,7 @@ PORT_WAIT = "daemon: { port-wait: 1s }\n"
 READS = ("Status", "Ports", "Blocks", "Bypass")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def hardware():
-    load(ports=4)
-    yield
-    unload()
+hardware = pytest.fixture(scope="module", autouse=True)(four_ports)
 
 
 class Ear:
