@@ -10,6 +10,7 @@ import struct
 
 _NEWTFILTER, _REQUEST, _ACK, _EXCL, _CREATE = 44, 0x1, 0x4, 0x200, 0x400
 _INGRESS = 0xfffffff2   # clsact's ingress, as a parent
+_BLOCK = -1             # instead of a device: the parent is a block
 _ETH_P_IP = 0x0800
 _TCA_KIND, _TCA_OPTIONS = 1, 2
 _FLOWER_ACT, _FLOWER_ETH_TYPE, _FLOWER_DST, _FLOWER_DST_MASK, _FLOWER_FLAGS = 3, 8, 12, 13, 22
@@ -26,11 +27,11 @@ def _drop():
     return _attr(_FLOWER_ACT, _attr(1, _attr(_ACT_KIND, b"gact\0") + _attr(_ACT_OPTIONS, parms)))
 
 
-def _message(index, number, ack, pref, handle, dst, flags):
+def _message(place, number, ack, pref, handle, dst, flags):
     options = _attr(_FLOWER_ETH_TYPE, struct.pack("!H", _ETH_P_IP)) + \
         _attr(_FLOWER_DST, dst) + _attr(_FLOWER_DST_MASK, b"\xff" * 4) + \
         _attr(_FLOWER_FLAGS, struct.pack("=I", flags)) + _drop()
-    body = struct.pack("=BxxxiIII", 0, index, handle, _INGRESS,
+    body = struct.pack("=BxxxiIII", 0, place[0], handle, place[1],
                        pref << 16 | socket.htons(_ETH_P_IP)) + \
         _attr(_TCA_KIND, b"flower\0") + _attr(_TCA_OPTIONS, options)
     return struct.pack("=IHHII", 16 + len(body), _NEWTFILTER,
@@ -53,13 +54,13 @@ def _acks(netlink, wanted):
             at += length + -length % 4
 
 
-def add_drops(device, rows, flags=SKIP_SW, batch=100):
-    """Adds `pref P handle H protocol ip flower dst_ip DST action drop` to a device's ingress for
-    each (P, H, DST as 4 bytes) of rows. Raises OSError with the kernel's errno."""
-    index = socket.if_nametoindex(device)
+def add_drops(device, rows, flags=SKIP_SW, batch=100, block=None):
+    """Adds `pref P handle H protocol ip flower dst_ip DST action drop` to a device's ingress, or to
+    a block, for each (P, H, DST as 4 bytes) of rows. Raises OSError with the kernel's errno."""
+    place = (_BLOCK, block) if block else (socket.if_nametoindex(device), _INGRESS)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
         for at in range(0, len(rows), batch):
             part = rows[at:at + batch]
-            netlink.send(b"".join(_message(index, at + i + 1, i + 1 == len(part), *row, flags)
+            netlink.send(b"".join(_message(place, at + i + 1, i + 1 == len(part), *row, flags)
                                   for i, row in enumerate(part)))
             _acks(netlink, at + len(part))
