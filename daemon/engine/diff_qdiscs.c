@@ -42,41 +42,38 @@ static bool wants_hardware(const struct diff_walk *w, uint32_t block)
 	return false;
 }
 
-/* Another member of the block, one that is there if there is one, that may take its filters. */
-static const struct qdisc *better_member(const struct diff_walk *w, const struct qdisc *q,
-					 uint32_t block)
+/* True if another member of the block is there that says it can take its filters. */
+static bool has_better_member(const struct diff_walk *w, const struct qdisc *q, uint32_t block)
 {
-	const struct qdisc *absent = NULL;
-
 	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
 		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
 
-		if (other == q || !binds(other, block))
-			continue;
-		if (!diff_dev_there(w, other->dev))
-			absent = other;
-		else if (says_offload(w, other->dev))
-			return other;
+		if (other != q && binds(other, block) && diff_dev_there(w, other->dev) &&
+		    says_offload(w, other->dev))
+			return true;
 	}
-	return absent;
+	return false;
 }
 
 /*
  * A member that can't offload makes Linux refuse each skip_sw filter of the whole block, but is
- * refused itself once filters are in hardware. So one that may be such comes behind the filters,
- * and nobody loses them for it. Returns whom it waits for, NULL if it is as good as any.
+ * refused itself once filters are in hardware. So one that may be such comes behind the filters
+ * that another member takes, and nobody loses them for it.
  */
-static const struct qdisc *comes_before(const struct diff_walk *w, const struct qdisc *q)
+static bool comes_late(const struct diff_walk *w, const struct qdisc *q)
 {
 	const uint32_t blocks[] = { q->ingress_block, q->egress_block };
-	const struct qdisc *other = NULL;
+	bool late = false;
 
 	if (says_offload(w, q->dev))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(blocks) && !other; i++)
-		if (wants_hardware(w, blocks[i]))
-			other = better_member(w, q, blocks[i]);
-	return other;
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+		/* One that nobody else binds has no filters before. */
+		if (blocks[i] && !has_better_member(w, q, blocks[i]))
+			return false;
+		late |= wants_hardware(w, blocks[i]);
+	}
+	return late;
 }
 
 /* True if a wanted qdisc can be put in: nobody's qdisc is there, or one that may go. */
@@ -98,7 +95,7 @@ bool diff_block_bound(const struct diff_walk *w, uint32_t block)
 		if (found && binds(found, block))
 			return true;
 		/* A foreign one that stays in its place binds nothing of ours. */
-		if (has_room(w, q, found) && !comes_before(w, q))
+		if (has_room(w, q, found) && !comes_late(w, q))
 			return true;
 	}
 	return false;
@@ -211,13 +208,6 @@ static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 			     wanted->dev, found->type);
 }
 
-static int diff_qdisc_behind(struct diff_walk *w, const struct qdisc *q, const struct qdisc *other)
-{
-	if (other && diff_dev_there(w, q->dev) && !diff_dev_there(w, other->dev))
-		return plan_wait(w->plan, other->dev, &q->obj);
-	return diff_qdisc(w, q);
-}
-
 /* Before the filters, or late, behind them. Each time first those that come: a block that moves to
  * another device is never without one. */
 static int diff_qdiscs(struct diff_walk *w, bool late)
@@ -225,15 +215,12 @@ static int diff_qdiscs(struct diff_walk *w, bool late)
 	for (int come = 1; come >= 0; come--) {
 		for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
 			const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
-			const struct qdisc *other;
 			int r;
 
-			if ((state_find(w->in->found, q) == NULL) != come)
+			if ((state_find(w->in->found, q) == NULL) != come ||
+			    comes_late(w, q) != late)
 				continue;
-			other = comes_before(w, q);
-			if (!!other != late)
-				continue;
-			r = diff_qdisc_behind(w, q, other);
+			r = diff_qdisc(w, q);
 			if (r < 0)
 				return r;
 		}

@@ -19,6 +19,7 @@ struct fake {
 	size_t unknown_at;	 /* this one is done and its answer lost */
 	size_t unknown_not_at;	 /* this one is not done and its answer lost */
 	const char *refuse_rule; /* filters of this rule are refused */
+	const char *idle_port;	 /* offloads nothing */
 	enum action_kind lacks;	 /* hardware does not have this action, but for ACTION_PASS */
 	bool no_replace;	 /* hardware: one match twice at one pref is refused ... */
 	bool no_equal;		 /* ... at two prefs of a chain, with other actions, too */
