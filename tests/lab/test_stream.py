@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A stream of numbered frames at full rate over one rule, while swd reloads, is killed, comes back, reverts, and
 replaces the rule on hardware of three kinds. tests/lab/stream.c sends and counts: each frame comes out once, and
-none reaches the CPU, but in a gap that was allowed. swsim takes 50 ms for each install and lets the CPU go on
+none reaches the CPU, but in a gap that was allowed. swsim takes 200 ms for each install and lets the CPU go on
 meanwhile, as slow hardware does: so frames are on their way inside of each change, and not only between changes."""
 import json
 import mmap
@@ -19,7 +19,7 @@ from swsimlab import counters, knob, load, rules, unload
 
 LAB = {"variants": ["6.1-swd", "6.1", "6.12"], "mem": "768M", "timeout": 400}
 
-DELAY_MS = 50
+DELAY_MS = 200
 DST = "10.2.0.1"
 
 
