@@ -225,6 +225,15 @@ void text_diags(const struct cJSON *diags)
 		fprintf(stderr, "%s\n", json_text(d, "message"));
 }
 
+static const char *outcome_words(const char *outcome)
+{
+	if (streq(outcome, "refused"))
+		return "nothing was changed";
+	if (streq(outcome, "reverted"))
+		return "what was before is back";
+	return "and not all could be undone: see 'sw-cli status'";
+}
+
 void text_error(const char *error, const struct cJSON *parameters)
 {
 	const char *name = strrchr(error, '.') ? strrchr(error, '.') + 1 : error;
@@ -241,9 +250,7 @@ void text_error(const char *error, const struct cJSON *parameters)
 		cli_complain("the file is refused; nothing was changed");
 	else if (streq(name, "Refused"))
 		cli_complain("refused: %s; %s", text,
-			     streq(json_text(parameters, "outcome"), "reverted")
-				     ? "what was before is back"
-				     : "and not all could be undone: see 'sw-cli status'");
+			     outcome_words(json_text(parameters, "outcome")));
 	else if (streq(name, "Armed") || streq(name, "NotArmed") ||
 		 streq(name, "NoSuchGeneration") || streq(name, "NeedsGap"))
 		cli_complain("%s", text);

@@ -108,21 +108,23 @@ static const char *write_refusal(struct jsonw *w, const struct job *job)
 
 static const char *write_failure(struct jsonw *w, const struct job *job)
 {
+	bool undone = job->outcome == APPLY_REVERTED || job->outcome == APPLY_FAILED;
 	const char *refused = write_refusal(w, job);
 
 	if (refused)
 		return refused;
 	if (job->result == -ECANCELED)
 		return IO_SWD "Stopping";
-	if (job->outcome == APPLY_REVERTED || job->outcome == APPLY_FAILED) {
-		jsonw_key_string(w, "outcome", apply_outcome_name(job->outcome));
+	if (has_errors(job) && job->result == -EINVAL) {
+		write_diags(w, job->diags);
+		return IO_SWD "BadConfig";
+	}
+	if (has_errors(job) || undone) {
+		jsonw_key_string(w, "outcome",
+				 apply_outcome_name(undone ? job->outcome : APPLY_REFUSED));
 		jsonw_key_string(w, "text", first_error(job));
 		write_diags(w, job->diags);
 		return IO_SWD "Refused";
-	}
-	if (has_errors(job)) {
-		write_diags(w, job->diags);
-		return IO_SWD "BadConfig";
 	}
 	jsonw_key_i64(w, "errno", -(int64_t)job->result);
 	jsonw_key_string(w, "text", job->words[0] ? job->words : strerror(-job->result));
