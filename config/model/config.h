@@ -16,7 +16,7 @@
 
 /* The `daemon:` section. Times in milliseconds. */
 struct daemon_settings {
-	uint32_t settle_ms;    /* how long after an event a repair waits for more; default 5 */
+	uint32_t settle_ms;    /* how long after a repair the next one waits; default 5 */
 	uint32_t audit_ms;     /* a dump of everything at least so often; default 60,000 */
 	uint32_t port_wait_ms; /* READY waits at most this long for configured ports; default 10,000
 				*/

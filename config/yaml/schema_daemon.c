@@ -21,7 +21,7 @@ static const struct key keys[] = {
 		.name = "settle", .type = &value_duration,
 		.offset = offsetof(struct draft_daemon, settle),
 		.min = 0, .max = 10000, .def = "5ms",
-		.doc = "how long a repair waits after an event, because changes come in bursts",
+		.doc = "how long after a repair the next one waits, because changes come in bursts",
 	},
 	[DAEMON_AUDIT] = {
 		.name = "audit", .type = &value_duration,

@@ -157,6 +157,7 @@ void commit_teardown(struct engine_owner *o, struct job *job)
 		confirm_forget(o);
 		config_unref(take(o->config));
 		state_free(take(o->filters));
+		users_forget(&o->users);
 		trial_tell_plan(&t, &job->plan_json);
 		r = apply_run(o, &t.plan, APPLY_EACH, t.diags, &apply);
 	}

@@ -130,17 +130,12 @@ void observe_qdisc_gone(struct engine_owner *o, const struct qdisc *key, bool ow
 /* Filters that send frames to the device now say something else. */
 static void stale_users(struct engine_owner *o, const char *name)
 {
-	for (size_t i = 0; i < state_count(o->found, KIND_FILTER); i++) {
-		const struct filter *f = state_at(o->found, KIND_FILTER, i);
+	size_t first, end;
 
-		for (size_t j = 0; j < f->action_count; j++) {
-			const struct action *a = &filter_actions(f)[j];
-
-			if ((a->kind == ACTION_REDIRECT || a->kind == ACTION_MIRROR) &&
-			    streq(a->dev, name))
-				observe_stale_block(o, f->block);
-		}
-	}
+	if (users_of(&o->users, o->filters, name, &first, &end) < 0)
+		observe_stale_all(o);
+	for (; first < end; first++)
+		observe_stale_block(o, o->users.list[first].block);
 }
 
 static void drop_addresses(struct engine_owner *o, const char *name)
@@ -247,6 +242,7 @@ static void dev_renamed(struct engine_owner *o, const struct object *dev, const 
 	qdisc_renamed(o, old_name, name);
 	drop_addresses(o, old_name);
 	stale_users(o, old_name);
+	stale_users(o, name);
 	observe_put(o, dev);
 	/* VLANs name their link. */
 	o->stale.links = o->stale.addresses = o->stale.qdiscs = true;
@@ -310,23 +306,12 @@ static void filter_event(struct engine_owner *o, const struct kernel_event *e)
 			observe_put(o, &f->obj);
 		return;
 	}
-	if (f->pref == 0) {
-		/* A chain or a block: each proto of it. */
-		size_t i, end;
-
-		state_block_filters(o->found, f->block, &i, &end);
-		for (; i < end; i++) {
-			const struct filter *in = state_at(o->found, KIND_FILTER, i);
-
-			if (f->chain == 0 || in->chain == f->chain)
-				bypass_filter_gone(o->bypass, in);
-		}
-	} else {
-		bypass_filter_gone(o->bypass, f);
-	}
+	bypass_filter_gone(o->bypass, f);
 	if (f->pref == 0)
-		observe_stale_block(o, f->block);
-	else if (f->handle == 0 || state_find(o->found, f))
+		observe_walk_void(o, f->block);
+	else
+		observe_walk_heard(o, &f->obj);
+	if (f->handle == 0 || state_find(o->found, f))
 		ask_later(o, &f->obj);
 }
 

@@ -83,6 +83,7 @@ static int move(struct engine_owner *o, const struct pref_avoid *away, size_t n,
 		return r;
 	state_free(o->filters);
 	o->filters = take(filters);
+	users_forget(&o->users);
 	o->touched.all = true;
 	tell(o, n, plan.count);
 	return 0;

@@ -9,7 +9,6 @@
 
 #include "daemon/engine/renames.h"
 
-#define ASK_MOST 64 /* questions instead of a second dump */
 #define FULL_DUMP_GAP_NS 200000000ULL
 
 static int dump(struct engine_owner *o, enum kind kind, uint32_t block, struct state *into)
@@ -25,18 +24,27 @@ static int dump(struct engine_owner *o, enum kind kind, uint32_t block, struct s
 bool observe_is_stale(const struct engine_owner *o)
 {
 	return o->stale.links || o->stale.addresses || o->stale.qdiscs || o->stale.all_blocks ||
-	       o->stale.count;
+	       o->stale.count || observe_walk_doubts(o);
 }
 
 void observe_stale_all(struct engine_owner *o)
 {
 	o->stale.links = o->stale.addresses = o->stale.qdiscs = o->stale.all_blocks = true;
+	o->walk.due = 0;
+}
+
+void observe_audit(struct engine_owner *o)
+{
+	o->stale.links = o->stale.addresses = o->stale.qdiscs = true;
+	observe_walk_all(o);
 }
 
 void observe_stale_block(struct engine_owner *o, uint32_t block)
 {
 	struct stale *s = &o->stale;
 
+	o->walk.due = 0;
+	observe_walk_void(o, block);
 	if (!block || s->all_blocks)
 		return;
 	for (size_t i = 0; i < s->count; i++)
@@ -126,138 +134,26 @@ static int refresh_qdiscs(struct engine_owner *o)
 	return 0;
 }
 
-/* ---- one block's filters ---- */
+/* ---- filters ---- */
 
-static int put_filters(struct engine_owner *o, const struct state *now, bool first)
+static bool is_of(const struct filter *f, const struct filter *key)
 {
-	for (size_t i = 0; i < state_count(now, KIND_FILTER); i++) {
-		const struct filter *f = state_at(now, KIND_FILTER, i);
-		int r = 0;
-
-		/* What no event told us of: its history begins with what we see. */
-		if (!first && !state_find(o->found, f))
-			r = bypass_filter_new(o->bypass, f);
-		if (r < 0)
-			return r;
-		observe_put(o, &f->obj);
-	}
-	return 0;
+	return f->block == key->block && f->chain == key->chain &&
+	       (!key->pref ||
+		(f->pref == key->pref && (!key->protocol || f->protocol == key->protocol)));
 }
 
-/* Filters of the block that are in found and not in `now`: references, in a state of their own. */
-static int collect_missing(struct engine_owner *o, uint32_t block, const struct state *now,
-			   struct state *ret)
-{
-	size_t i, end;
-
-	state_block_filters(o->found, block, &i, &end);
-	for (; i < end; i++) {
-		void *f = object_ref(state_at(o->found, KIND_FILTER, i));
-		int r = state_find(now, f) ? 1 : state_add(ret, f, NULL);
-
-		if (r != 0)
-			object_unref(f);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static void filter_lost(struct engine_owner *o, const struct filter *f)
-{
-	_cleanup_object_ struct filter *ref = object_ref(f);
-
-	observe_drop(o, &ref->obj);
-	bypass_filter_gone(o->bypass, ref);
-}
-
-/*
- * A dump of filters can miss one that is there (it resumes by index). So a few that are missing are
- * asked for by name; when many are, what a second dump misses too is gone.
- */
-static int settle_missing(struct engine_owner *o, uint32_t block, const struct state *missing)
-{
-	size_t n = state_count(missing, KIND_FILTER);
-	_cleanup_(state_freep) struct state *again = NULL;
-	int r;
-
-	if (n > ASK_MOST) {
-		again = state_new();
-		r = again ? dump(o, KIND_FILTER, block, again) : -ENOMEM;
-		if (r < 0)
-			return r;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct filter *f = state_at(missing, KIND_FILTER, i);
-
-		if (again) {
-			if (!state_find(again, f))
-				filter_lost(o, f);
-			continue;
-		}
-		r = observe_ask(o, &f->obj);
-		if (r < 0 && r != -ENOENT)
-			return r;
-	}
-	return 0;
-}
-
-static int refresh_block(struct engine_owner *o, uint32_t block, bool first)
-{
-	_cleanup_(state_freep) struct state *now = state_new();
-	_cleanup_(state_freep) struct state *missing = state_new();
-	int r;
-
-	if (!now || !missing)
-		return -ENOMEM;
-	r = dump(o, KIND_FILTER, block, now);
-	if (r == 0)
-		r = collect_missing(o, block, now, missing);
-	if (r == 0)
-		r = put_filters(o, now, first);
-	if (r == 0)
-		r = settle_missing(o, block, missing);
-	return r;
-}
-
-/* The blocks that found qdiscs bind, rising, each once. Others do not exist in the kernel. */
-static int bound_blocks(const struct engine_owner *o, uint32_t **ret, size_t *ret_n)
-{
-	size_t n = state_count(o->found, KIND_QDISC), used = 0, space = 0;
-	_cleanup_free_ uint32_t *list = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct qdisc *q = state_at(o->found, KIND_QDISC, i);
-		uint32_t ids[2] = { q->ingress_block, q->egress_block };
-
-		for (size_t j = 0; j < 2; j++) {
-			size_t at = 0;
-			int r;
-
-			while (at < used && list[at] < ids[j])
-				at++;
-			if (!ids[j] || (at < used && list[at] == ids[j]))
-				continue;
-			r = grow(&list, &space, used, sizeof(*list));
-			if (r < 0)
-				return r;
-			memmove(&list[at + 1], &list[at], (used - at) * sizeof(*list));
-			list[at] = ids[j];
-			used++;
-		}
-	}
-	*ret = take(list);
-	*ret_n = used;
-	return 0;
-}
-
-/* The same for one pref: the kernel tells of its end in one word. */
+/* The kernel tells of the end of a pref or a chain in one word. */
 static int refresh_pref(struct engine_owner *o, const struct filter *key)
 {
-	_cleanup_(state_freep) struct state *now = state_new();
-	size_t i;
+	size_t i = state_lower(o->found, key);
+	_cleanup_(state_freep) struct state *now = NULL;
 	int r;
 
+	if (i == state_count(o->found, KIND_FILTER) ||
+	    !is_of(state_at(o->found, KIND_FILTER, i), key))
+		return 0;
+	now = state_new();
 	if (!now)
 		return -ENOMEM;
 	pulse_wait(o->pulse);
@@ -265,34 +161,25 @@ static int refresh_pref(struct engine_owner *o, const struct filter *key)
 	pulse_go(o->pulse);
 	if (r < 0)
 		return r;
-	i = state_lower(o->found, key);
 	while (i < state_count(o->found, KIND_FILTER)) {
 		_cleanup_object_ struct filter *f = object_ref(state_at(o->found, KIND_FILTER, i));
 
-		if (f->block != key->block || f->chain != key->chain || f->pref != key->pref ||
-		    (key->protocol && f->protocol != key->protocol))
+		if (!is_of(f, key))
 			break;
 		if (state_find(now, f))
 			i++;
 		else
 			observe_drop(o, &f->obj);
 	}
-	return put_filters(o, now, false);
-}
+	for (i = 0; i < state_count(now, KIND_FILTER); i++) {
+		const struct filter *f = state_at(now, KIND_FILTER, i);
 
-static int refresh_all_blocks(struct engine_owner *o, bool unknown)
-{
-	_cleanup_free_ uint32_t *blocks = NULL;
-	size_t n;
-	int r = bound_blocks(o, &blocks, &n);
-
-	for (size_t i = 0; i < n && r == 0; i++) {
-		r = refresh_block(o, blocks[i], unknown);
-		/* Marks may be there that no dump shows. */
-		if (r == 0 && unknown)
-			r = bypass_block_found(o->bypass, blocks[i], o->found);
+		observe_walk_heard(o, &f->obj);
+		r = observe_read(o, f);
+		if (r < 0)
+			return r;
 	}
-	return r;
+	return 0;
 }
 
 /* ---- the doors ---- */
@@ -307,9 +194,8 @@ static int first_dump(struct engine_owner *o)
 		r = dump(o, KIND_ADDRESS, 0, o->found);
 	if (r == 0)
 		r = dump(o, KIND_QDISC, 0, o->found);
-	if (r == 0)
-		r = refresh_all_blocks(o, true);
-	return r;
+	o->stale.all_blocks = o->stale.unknown = true;
+	return r < 0 ? r : observe_walk_through(o, NULL);
 }
 
 int observe_all(struct engine_owner *o, bool first)
@@ -330,7 +216,7 @@ int observe_all(struct engine_owner *o, bool first)
 }
 
 /* Each part stays stale until its dump has worked. */
-static int refresh_parts(struct engine_owner *o)
+static int refresh_devices(struct engine_owner *o)
 {
 	struct stale *s = &o->stale;
 	int r = 0;
@@ -349,20 +235,6 @@ static int refresh_parts(struct engine_owner *o)
 		s->qdiscs = false;
 		r = refresh_qdiscs(o);
 		s->qdiscs |= r < 0;
-	}
-	if (r == 0 && s->all_blocks) {
-		s->all_blocks = false;
-		s->count = 0;
-		r = refresh_all_blocks(o, s->unknown);
-		s->all_blocks |= r < 0;
-		s->unknown &= r < 0;
-	}
-	while (r == 0 && s->count) {
-		uint32_t block = s->blocks[--s->count];
-
-		r = refresh_block(o, block, false);
-		if (r < 0)
-			observe_stale_block(o, block);
 	}
 	return r;
 }
@@ -386,13 +258,13 @@ void observe_tell(struct engine_owner *o, int r)
 		alert_end(&o->alerts, "dump", "kernel");
 }
 
-int observe_refresh(struct engine_owner *o)
+int observe_devices(struct engine_owner *o)
 {
 	bool everything = o->stale.links && o->stale.qdiscs && o->stale.all_blocks;
 	uint64_t now = now_monotonic_ns();
 	int r;
 
-	if (!observe_is_stale(o))
+	if (!o->stale.links && !o->stale.addresses && !o->stale.qdiscs)
 		return 0;
 	/* A storm of lost events becomes one dump of everything now and then. */
 	if (everything && o->full_dump_ns && now - o->full_dump_ns < FULL_DUMP_GAP_NS &&
@@ -402,18 +274,40 @@ int observe_refresh(struct engine_owner *o)
 	}
 	if (everything)
 		o->full_dump_ns = now;
-	r = refresh_parts(o);
-	observe_tell(o, r);
+	r = refresh_devices(o);
+	if (r < 0)
+		observe_tell(o, r);
+	o->walk.due = 0;
 	owner_changed(o);
 	return r;
 }
 
-int observe_counters(struct engine_owner *o, uint32_t block)
+int observe_refresh(struct engine_owner *o)
+{
+	int r;
+
+	if (!observe_is_stale(o))
+		return 0;
+	r = observe_devices(o);
+	if (r == -EBUSY)
+		return r;
+	if (r == 0)
+		r = observe_walk_through(o, NULL);
+	observe_tell(o, r);
+	return r;
+}
+
+int observe_counters(struct engine_owner *o, uint32_t block,
+		     void (*between)(struct engine_owner *o))
 {
 	int r = refresh_qdiscs(o);
 
+	if (block)
+		observe_stale_block(o, block);
+	else
+		o->stale.all_blocks = true;
 	if (r == 0)
-		r = block ? refresh_block(o, block, false) : refresh_all_blocks(o, false);
+		r = observe_walk_through(o, between);
 	if (r == 0)
 		o->counters_ns = now_realtime_ns();
 	return r;

@@ -33,9 +33,10 @@ static bool is_as_wanted(const struct engine_owner *o, const struct object *befo
 		return before && (!wanted || kind_ops(now->kind)->satisfied(wanted, now));
 	if (wanted)
 		return kind_ops(now->kind)->satisfied(wanted, now);
-	/* Whether a new filter may stay is not for us to say. */
+	/* Whether a new filter may stay is not for us to say; and ours may not. */
 	return now->kind != KIND_FILTER ||
-	       (before && kind_ops(KIND_FILTER)->satisfied(before, now));
+	       (before && kind_ops(KIND_FILTER)->satisfied(before, now) &&
+		((const struct filter *)now)->owner != OWNER_OURS);
 }
 
 /* What is not ours may be in the way of those in its pref, and keep the shortcut away. */
@@ -53,26 +54,70 @@ static void touch_foreign(struct engine_owner *o, const struct filter *f)
 		places_add(&o->touched, front);
 }
 
-/* Where filters may be other than wanted, since this came or went. */
-static void touch(struct engine_owner *o, const struct object *object)
+void observe_touch(struct engine_owner *o, const struct filter *f)
 {
-	const struct filter *f = (const struct filter *)object;
+	if (f->owner == OWNER_OURS)
+		places_add(&o->touched, f);
+	else
+		touch_foreign(o, f);
+}
+
+static bool binds(const struct qdisc *q, uint32_t block)
+{
+	return q->ingress_block == block || q->egress_block == block;
+}
+
+/* True if another wanted clsact binds the block: then the kernel holds its filters all the time. */
+static bool is_held(const struct engine_owner *o, const struct qdisc *but, uint32_t block)
+{
+	const struct state *wanted = o->config ? o->config->wanted : NULL;
+
+	for (size_t i = 0; wanted && i < state_count(wanted, KIND_QDISC); i++) {
+		const struct qdisc *q = state_at(wanted, KIND_QDISC, i);
+		const struct qdisc *found = binds(q, block) && !streq(q->dev, but->dev)
+						    ? state_find(o->found, q)
+						    : NULL;
+
+		if (found && binds(found, block))
+			return true;
+	}
+	return false;
+}
+
+static void touch_block(struct engine_owner *o, const struct qdisc *q, uint32_t block)
+{
+	if (block && !is_held(o, q, block))
+		places_add_block(&o->touched, block);
+}
+
+/* A device came or went: filters name devices. */
+static void touch_users(struct engine_owner *o, const char *name)
+{
+	size_t first, end;
+
+	if (users_of(&o->users, o->filters, name, &first, &end) < 0)
+		o->touched.all = true;
+	for (; first < end; first++)
+		places_add_block(&o->touched, o->users.list[first].block);
+}
+
+/* Where filters may be other than wanted, since this came, went, or became other than before. */
+static void touch(struct engine_owner *o, const struct object *object, bool other)
+{
 	const struct qdisc *q = (const struct qdisc *)object;
 
 	switch ((enum kind)object->kind) {
 	case KIND_FILTER:
-		if (f->owner == OWNER_OURS)
-			places_add(&o->touched, f);
-		else
-			touch_foreign(o, f);
+		observe_touch(o, (const struct filter *)object);
 		return;
 	case KIND_QDISC:
-		places_add_block(&o->touched, q->ingress_block);
-		places_add_block(&o->touched, q->egress_block);
+		touch_block(o, q, q->ingress_block);
+		touch_block(o, q, q->egress_block);
 		return;
 	case KIND_PORT:
 	case KIND_VLAN:
-		o->touched.all = true; /* filters name devices */
+		if (!other)
+			touch_users(o, observe_dev_name(object));
 		return;
 	case KIND_ADDRESS:
 	case KIND_BLOCK:
@@ -94,26 +139,30 @@ void observe_drop(struct engine_owner *o, const struct object *key)
 
 	if (wanted_of(o, key))
 		unsettled(o);
+	observe_walk_heard(o, key);
 	if (!before)
 		return;
-	touch(o, before);
+	touch(o, before, false);
 	if (state_remove(o->found, key) < 0)
 		observe_stale_all(o);
 	else
 		count(o, before, -1);
 }
 
-void observe_put(struct engine_owner *o, const struct object *object)
+static void put(struct engine_owner *o, const struct object *object)
 {
 	_cleanup_object_ struct object *before = object_ref(state_find(o->found, object));
 	struct object *ref = object_ref(object);
+	bool as_wanted = is_as_wanted(o, before, object);
 
-	if (!is_as_wanted(o, before, object))
+	if (!as_wanted)
 		unsettled(o);
 	if (!before || !kind_ops(object->kind)->satisfied(before, object)) {
 		if (before)
-			touch(o, before);
-		touch(o, object);
+			touch(o, before, true);
+		touch(o, object, before);
+	} else if (!as_wanted && object->kind == KIND_FILTER) {
+		observe_touch(o, (const struct filter *)object);
 	}
 	if (state_put(o->found, ref) < 0) {
 		object_unref(ref);
@@ -123,4 +172,19 @@ void observe_put(struct engine_owner *o, const struct object *object)
 	if (before)
 		count(o, before, -1);
 	count(o, object, 1);
+}
+
+void observe_put(struct engine_owner *o, const struct object *object)
+{
+	observe_walk_heard(o, object);
+	put(o, object);
+}
+
+int observe_read(struct engine_owner *o, const struct filter *f)
+{
+	int r = state_find(o->found, f) ? 0 : bypass_filter_new(o->bypass, f);
+
+	if (r == 0)
+		put(o, &f->obj);
+	return r;
 }

@@ -23,6 +23,7 @@
 
 #define MS 1000000ULL
 #define START_AGAIN_MS 250 /* after a first look that failed */
+#define DOUBT_MOST_MS 1000 /* so long clients go without news */
 /* What an apply and the generation before it took goes back to the system once nobody reads it. */
 #define TRIM_AFTER_MS 3000
 
@@ -48,7 +49,7 @@ void owner_news(struct engine_owner *o)
 
 void owner_changed(struct engine_owner *o)
 {
-	owner_sooner(&o->repair_due, now_monotonic_ns() + owner_settings(o)->settle_ms * MS);
+	owner_sooner(&o->repair_due, o->repaired_ns + owner_settings(o)->settle_ms * MS);
 	o->judge = true;
 	owner_news(o);
 }
@@ -118,7 +119,7 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	o->pulse = pulse;
 	o->ability_how = "not probed yet";
 	o->touched.all = true;
-	o->start_due = o->look_due = o->trim_due = OWNER_NEVER;
+	o->start_due = o->look_due = o->trim_due = o->walk.due = OWNER_NEVER;
 	o->repair_due = o->audit_due = o->publish_due = o->ready_due = OWNER_NEVER;
 	o->config_path = strdup(options->config_path);
 	o->state_dir = strdup(options->state_dir);
@@ -143,9 +144,11 @@ void owner_free(struct engine_owner *o)
 		return;
 	config_unref(o->config);
 	state_free(o->filters);
+	users_forget(&o->users);
 	state_free(o->found);
 	state_free(o->ask);
 	state_free(o->owned);
+	observe_walk_clear(o);
 	state_free(o->before);
 	bypass_free(o->bypass);
 	generation_clear(&o->back);
@@ -241,13 +244,29 @@ static void check_ready(struct engine_owner *o, bool late)
 	o->listener.ready(o->listener.data);
 }
 
+/* What a bind or a lost event made doubtful is read before anything is said of it; but a big block
+ * takes a while. */
+static uint64_t publish_at(const struct engine_owner *o)
+{
+	bool waits = o->publish_due != OWNER_NEVER && observe_is_stale(o) && !o->walk.due;
+
+	return o->publish_due + (waits ? DOUBT_MOST_MS * MS : 0);
+}
+
 /* What every piece of work ends with. */
 static void after(struct engine_owner *o)
 {
-	if (o->publish_due <= now_monotonic_ns())
+	if (publish_at(o) <= now_monotonic_ns())
 		publish(o);
 	if (o->ready_due != OWNER_NEVER)
 		check_ready(o, false);
+}
+
+/* Nothing in it is doubtful, if that can be had. */
+static void publish_true(struct engine_owner *o)
+{
+	observe_refresh(o);
+	publish(o);
 }
 
 void owner_start(struct engine_owner *o)
@@ -262,7 +281,7 @@ void owner_start(struct engine_owner *o)
 	o->ready_due = now + owner_settings(o)->port_wait_ms * MS;
 	o->trim_due = now + TRIM_AFTER_MS * MS;
 	o->judge = true;
-	publish(o);
+	publish_true(o);
 	after(o);
 }
 
@@ -276,9 +295,27 @@ int owner_look(struct engine_owner *o)
 
 /* ---- dispatch ---- */
 
+/* Before anything is told of it. */
+static bool hear_and_repair(struct engine_owner *o)
+{
+	bool more = observe_events(o);
+
+	if (o->repair_due <= now_monotonic_ns())
+		repair_run(o);
+	/* What the kernel room has read ahead wakes nobody: the next tick takes it. */
+	if (more)
+		owner_sooner(&o->repair_due, now_monotonic_ns());
+	return more;
+}
+
+static void between_parts(struct engine_owner *o)
+{
+	hear_and_repair(o);
+}
+
 static void counters(struct engine_owner *o, struct job *job)
 {
-	job->result = observe_counters(o, job->block);
+	job->result = observe_counters(o, job->block, between_parts);
 	o->judge = true;
 	publish(o);
 }
@@ -292,7 +329,7 @@ void owner_job(struct engine_owner *o, struct job *job)
 	switch (job->type) {
 	case JOB_APPLY:
 		commit_apply(o, job);
-		publish(o); /* before done(): the caller's next question finds it */
+		publish_true(o); /* before done(): the caller's next question finds it */
 		o->trim_due = now_monotonic_ns() + TRIM_AFTER_MS * MS;
 		break;
 	case JOB_PLAN:
@@ -303,11 +340,11 @@ void owner_job(struct engine_owner *o, struct job *job)
 		break;
 	case JOB_CONFIRM:
 		confirm_job(o, job);
-		publish(o);
+		publish_true(o);
 		break;
 	case JOB_REVERT:
 		history_revert(o, job);
-		publish(o);
+		publish_true(o);
 		break;
 	case JOB_HISTORY:
 		history_list(o, job);
@@ -317,7 +354,7 @@ void owner_job(struct engine_owner *o, struct job *job)
 		break;
 	case JOB_TEARDOWN:
 		commit_teardown(o, job);
-		publish(o);
+		publish_true(o);
 		break;
 	case JOB_STOP:
 		break;
@@ -331,19 +368,16 @@ bool owner_readable(struct engine_owner *o)
 
 	if (!o->bypass)
 		return false;
-	more = observe_events(o);
-	/* What the kernel room has read ahead wakes nobody: the next tick takes it. */
-	if (more)
-		owner_sooner(&o->repair_due, now_monotonic_ns());
+	more = hear_and_repair(o);
 	after(o);
 	return more;
 }
 
 uint64_t owner_due(const struct engine_owner *o)
 {
-	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(o->publish_due, o->ready_due));
+	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(publish_at(o), o->ready_due));
 
-	due = MIN(MIN(due, o->trim_due), o->look_due);
+	due = MIN(MIN(due, o->trim_due), MIN(o->look_due, o->walk.due));
 	return MIN(MIN(due, o->start_due), confirm_due(o));
 }
 
@@ -367,8 +401,10 @@ void owner_tick(struct engine_owner *o)
 		reopen_store(o);
 		repair_audit(o);
 	} else if (o->repair_due <= now) {
-		repair_run(o);
+		hear_and_repair(o);
 	}
+	if (o->walk.due <= now)
+		observe_walk(o);
 	if (o->ready_due <= now)
 		check_ready(o, true);
 	if (o->trim_due <= now) {

@@ -14,7 +14,9 @@
 #include "daemon/engine/own_file.h"
 #include "daemon/engine/places.h"
 #include "daemon/engine/pulse.h"
+#include "daemon/engine/seen.h"
 #include "daemon/engine/store_generation.h"
+#include "daemon/engine/users.h"
 #include "daemon/engine/ways.h"
 
 #define OWNER_NEVER UINT64_MAX
@@ -35,6 +37,30 @@ struct stale {
 	size_t count, space;
 };
 
+/* The block that is being read, and those to come: only for observe_walk.c. */
+struct walk {
+	uint64_t due; /* monotonic; OWNER_NEVER: nothing is to be read */
+
+	bool all; /* the bound blocks from `next` on */
+	uint32_t next;
+	bool all_stale, all_unknown;
+
+	enum {
+		WALK_NONE,
+		WALK_READ, /* part after part */
+		WALK_SIFT, /* what is in found and was not read: is to be asked for */
+		WALK_ASK,
+		WALK_COMPARE, /* what is wanted and is not in found */
+	} phase;
+	uint32_t block;
+	bool stale, unknown; /* more than an audit; the history of its marks as well */
+	bool again;	     /* it is read a second time */
+	size_t at;	     /* how far the phase is */
+	struct seen seen;    /* the filters that were read and put into found */
+	struct state *heard; /* keys of those heard of meanwhile, which is newer */
+	struct state *missing;
+};
+
 struct engine_owner {
 	char *config_path, *state_dir;
 	uint32_t instance; /* in our filters' cookies: told by the state folder */
@@ -49,6 +75,7 @@ struct engine_owner {
 	/* Wanted. Only commit (and heal, which moves prefs) writes it. */
 	struct config *config; /* NULL before the first good file */
 	struct state *filters; /* compiled; NULL likewise */
+	struct users users;    /* of the devices that `filters` name */
 	uint64_t generation;   /* in force; 0: none */
 	uint64_t text_hash;    /* of its text */
 	bool text_quiet;       /* there was nothing to say of it */
@@ -67,6 +94,7 @@ struct engine_owner {
 	/* Found. Only observe writes it. */
 	struct state *found;
 	struct stale stale;
+	struct walk walk;
 	struct places touched; /* all else is as wanted, and nothing waits or is in the way */
 	struct state *ask;     /* keys to be asked for by name */
 	uint64_t counters_ns;  /* realtime */
@@ -86,10 +114,11 @@ struct engine_owner {
 
 	/* Monotonic times of what is to come; OWNER_NEVER: nothing. */
 	uint64_t repair_due, audit_due, publish_due, ready_due;
-	uint64_t start_due; /* of another first look */
-	uint64_t look_due;  /* at links, of which something was missing */
-	uint32_t looks;	    /* done since the last new one */
-	uint64_t trim_due;  /* memory goes back to the system */
+	uint64_t repaired_ns; /* the end of the last repair */
+	uint64_t start_due;   /* of another first look */
+	uint64_t look_due;    /* at links, of which something was missing */
+	uint32_t looks;	      /* done since the last new one */
+	uint64_t trim_due;    /* memory goes back to the system */
 	uint64_t published_ns;
 	uint64_t snapshot_number;
 	uint64_t repairs;
@@ -122,7 +151,8 @@ void owner_tick(struct engine_owner *o);
 
 /* ---- for the rooms of the engine ---- */
 
-/* Something was found changed: repair soon, judge the bypass, tell clients. */
+/* Something was found changed: repair at once, or a settle time after the last repair; judge the
+ * bypass, tell clients. */
 void owner_changed(struct engine_owner *o);
 /* Clients should get a new snapshot. */
 void owner_news(struct engine_owner *o);

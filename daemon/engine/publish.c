@@ -73,9 +73,6 @@ void publish(struct engine_owner *o)
 
 	o->publish_due = OWNER_NEVER;
 	o->published_ns = now_monotonic_ns();
-	/* What a bind or a lost event made doubtful is read before anything is said of it. */
-	if (observe_is_stale(o))
-		observe_refresh(o);
 	if (o->judge) {
 		o->judge = false;
 		judge_blocks(o);

@@ -11,11 +11,14 @@
 #include "daemon/engine/apply.h"
 #include "daemon/engine/heal.h"
 #include "daemon/engine/observe.h"
+#include "daemon/engine/publish.h"
 #include "daemon/engine/wanted.h"
 
 /* Nobody fights for what was quiet as long as swd may have waited, and a while more. */
 #define DRIFT_OVER_NS ((BACKOFF_MOST_MS + BACKOFF_WINDOW_MS) * 1000000ULL)
-#define TELL_MOST 16 /* events of one repair; more are counted */
+#define TELL_FIRST 256	      /* steps: some 20 ms of the kernel's */
+#define TELL_MOST 16	      /* events of one repair; more are counted */
+#define AGAIN_NS 200000000ULL /* after a failure */
 
 static void about_object(const struct object *o, char to[64])
 {
@@ -142,24 +145,28 @@ static void note_outcomes(struct engine_owner *o, const struct apply *a, const s
 	}
 }
 
-static bool is_quiet(const struct plan *p)
+static void touch(struct engine_owner *o, const struct object *object)
 {
-	return p->count == 0 && p->waiting_count == 0 && p->conflict_count == 0;
+	if (object->kind == KIND_FILTER)
+		places_add(&o->touched, (const struct filter *)object);
 }
 
-/* Looks where something was touched; what waits or is in the way takes a look everywhere. */
+/* Looks where something was touched; what has to be done, waits, or is in the way is looked at
+ * again. */
 static int find_work(struct engine_owner *o, struct plan *ret)
 {
 	int r = wanted_work(o, ret);
 
-	if (r == 0 && !o->touched.all && (ret->waiting_count || ret->conflict_count)) {
-		o->touched.all = true;
-		plan_clear(ret);
-		r = wanted_work(o, ret);
-	}
-	if (r == 0 && is_quiet(ret))
-		places_clear(&o->touched);
-	return r;
+	if (r < 0)
+		return r;
+	places_clear(&o->touched);
+	for (size_t i = 0; i < ret->count; i++)
+		touch(o, step_object(&ret->steps[i]));
+	for (size_t i = 0; i < ret->waiting_count; i++)
+		touch(o, ret->waiting[i].for_what);
+	for (size_t i = 0; i < ret->conflict_count; i++)
+		touch(o, ret->conflicts[i].object);
+	return 0;
 }
 
 static int repair_once(struct engine_owner *o, bool *ret_changed)
@@ -182,6 +189,9 @@ static int repair_once(struct engine_owner *o, bool *ret_changed)
 	o->settled = all.count == 0;
 	if (now.count == 0)
 		return 0;
+	/* Clients are not to believe for seconds that all is well. */
+	if (now.count > TELL_FIRST)
+		publish(o);
 	r = apply_run(o, &now, APPLY_EACH, d, &apply);
 	if (apply.outcomes)
 		note_outcomes(o, &apply, d);
@@ -196,13 +206,13 @@ static int repair_once(struct engine_owner *o, bool *ret_changed)
 
 void repair_run(struct engine_owner *o)
 {
-	bool changed = false, more;
-	int r = 0;
+	uint64_t settle = owner_settings(o)->settle_ms * 1000000ULL;
+	bool changed = false;
+	int r;
 
 	o->repair_due = OWNER_NEVER;
-	more = observe_events(o);
-	r = observe_refresh(o);
-	/* Our own changes come back as events; they are no reason for another round. */
+	r = observe_devices(o);
+	/* What was read is looked at now. */
 	if (r == 0)
 		o->repair_due = OWNER_NEVER;
 	if (r == 0 && o->config)
@@ -211,22 +221,21 @@ void repair_run(struct engine_owner *o)
 		o->settled = true; /* nothing is wanted */
 	if (r == 0 && heal_run(o))
 		changed = true;
+	o->repaired_ns = now_monotonic_ns();
 	/* Look again: until a round finds nothing to do. The back-off keeps this from spinning. */
 	if (changed)
-		owner_sooner(&o->repair_due,
-			     now_monotonic_ns() + owner_settings(o)->settle_ms * 1000000ULL);
+		owner_sooner(&o->repair_due, o->repaired_ns + settle);
 	if (r < 0)
-		owner_sooner(&o->repair_due, now_monotonic_ns() + 200000000ULL);
-	if (more)
-		owner_sooner(&o->repair_due, now_monotonic_ns());
+		owner_sooner(&o->repair_due, o->repaired_ns + AGAIN_NS);
+	/* Changes come in bursts, our own come back as events, and what waits is in no hurry. */
+	o->repair_due = MAX(o->repair_due, o->repaired_ns + settle);
 	o->judge = true;
 	owner_news(o);
 }
 
 void repair_audit(struct engine_owner *o)
 {
-	o->touched.all = true;
 	observe_events(o);
-	observe_stale_all(o);
+	observe_audit(o);
 	repair_run(o);
 }

@@ -144,6 +144,7 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	state_free(o->filters);
 	o->config = take(t->candidate.config);
 	o->filters = take(t->candidate.filters);
+	users_forget(&o->users);
 	o->touched.all = true;
 	o->generation = generation;
 	o->text_hash = t->hash;

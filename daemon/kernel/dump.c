@@ -14,21 +14,14 @@
 /* One dump's parts; a kernel that never says DONE shall not hold us. Some 16 GiB of filters. */
 #define DATAGRAMS_MOST (1u << 19)
 
-struct taking {
-	struct rtnl *s;
-	rtnl_part_fn part;
-	void *data;
-	bool interrupted, lost, done;
-	int error;
-};
-
-static void message(struct taking *t, const struct nlmsghdr *h)
+static void message(struct rtnl *s, struct rtnl_taking *t, const struct nlmsghdr *h,
+		    rtnl_part_fn part, void *data)
 {
 	_cleanup_free_ char *words = NULL;
 	int error = 0;
 
-	if (h->nlmsg_seq != t->s->seq || h->nlmsg_pid != t->s->port) {
-		t->s->strays++;
+	if (h->nlmsg_seq != s->seq || h->nlmsg_pid != s->port) {
+		s->strays++;
 		return;
 	}
 	if (h->nlmsg_flags & NLM_F_DUMP_INTR)
@@ -48,28 +41,38 @@ static void message(struct taking *t, const struct nlmsghdr *h)
 		return;
 	}
 	if (t->error == 0 && !t->interrupted && !t->lost)
-		t->error = t->part(h, t->data);
+		t->error = part(h, data);
 }
 
-static int read_parts(struct taking *t)
+int rtnl_dump_begin(struct rtnl *s, struct nl_msg *msg, struct rtnl_taking *ret)
 {
-	for (unsigned int n = 0; n < DATAGRAMS_MOST && !t->done; n++) {
-		size_t size;
-		int left, r = rtnl_recv(t->s, t->s->timeout_ms, &size);
+	struct nlmsghdr *h = nlmsg_hdr(msg);
+	int r;
 
-		if (r == -ENOBUFS || r == -EMSGSIZE) {
-			t->lost = true;
-			continue;
-		}
-		if (r == -EAGAIN)
-			return -ETIMEDOUT;
-		if (r < 0)
-			return r;
-		left = (int)size;
-		for (struct nlmsghdr *h = t->s->buffer; nlmsg_ok(h, left); h = nlmsg_next(h, &left))
-			message(t, h);
+	*ret = (struct rtnl_taking){ 0 };
+	h->nlmsg_seq = ++s->seq;
+	h->nlmsg_pid = s->port;
+	h->nlmsg_flags |= NLM_F_REQUEST | NLM_F_DUMP;
+	r = rtnl_send(s, &msg, 1);
+	s->dumps += r == 0;
+	return r;
+}
+
+int rtnl_dump_part(struct rtnl *s, struct rtnl_taking *t, rtnl_part_fn part, void *data)
+{
+	size_t size;
+	int left, r = rtnl_recv(s, s->timeout_ms, &size);
+
+	if (r == -ENOBUFS || r == -EMSGSIZE) {
+		t->lost = true;
+		return 0;
 	}
-	return t->done ? 0 : -ETIMEDOUT;
+	if (r < 0 || t->parts++ >= DATAGRAMS_MOST)
+		return r < 0 && r != -EAGAIN ? r : -ETIMEDOUT;
+	left = (int)size;
+	for (struct nlmsghdr *h = s->buffer; nlmsg_ok(h, left); h = nlmsg_next(h, &left))
+		message(s, t, h, part, data);
+	return 0;
 }
 
 static void pause_before(unsigned int retake)
@@ -83,21 +86,17 @@ int rtnl_dump(struct rtnl *s, struct nl_msg *msg, rtnl_restart_fn restart, rtnl_
 	      void *data)
 {
 	for (unsigned int retake = 0; retake <= RTNL_RETAKES; retake++) {
-		struct taking t = { .s = s, .part = part, .data = data };
-		struct nlmsghdr *h = nlmsg_hdr(msg);
+		struct rtnl_taking t;
 		int r;
 
 		if (retake > 0)
 			pause_before(retake - 1);
 		restart(data);
-		h->nlmsg_seq = ++s->seq;
-		h->nlmsg_pid = s->port;
-		h->nlmsg_flags |= NLM_F_REQUEST | NLM_F_DUMP;
-		r = rtnl_send(s, &msg, 1);
+		r = rtnl_dump_begin(s, msg, &t);
 		if (r < 0)
 			return r;
-		s->dumps++;
-		r = read_parts(&t);
+		while (r == 0 && !t.done)
+			r = rtnl_dump_part(s, &t, part, data);
 		if (r < 0) {
 			/* Half-read: the next dump would be refused as long as this one is open. */
 			int reopened = rtnl_reopen(s);

@@ -211,6 +211,10 @@ static int filter_parse(const struct nlmsghdr *h, const struct codec_names *name
 	if (!f)
 		return -ENOMEM;
 	set_key(f, &tcm, tb[TCA_CHAIN]);
+	/* Before Linux 6.6 what is told of a chain has memory of the kernel's in the pref's place.
+	 */
+	if (h->nlmsg_type == RTM_DELCHAIN)
+		f->pref = f->protocol = 0;
 	f->type = c.strange ? FILTER_OTHER : type_of(kind);
 	COPY_NAME(f->other, f->type == FILTER_OTHER ? kind : "");
 	f->flags = c.flags;

@@ -84,6 +84,8 @@ int kernel_open(struct kernel **ret)
 	if (r == 0)
 		r = rtnl_open(NETLINK_ROUTE, QUERY_BUFFER, &k->query);
 	if (r == 0)
+		r = rtnl_open(NETLINK_ROUTE, QUERY_BUFFER, &k->slow);
+	if (r == 0)
 		r = kernel_dump(k, KIND_PORT, 0, links);
 	if (r < 0)
 		return r;
@@ -101,6 +103,7 @@ void kernel_close(struct kernel *k)
 	bypass_genl_close(k->bypass);
 	rtnl_close(k->request);
 	rtnl_close(k->query);
+	rtnl_close(k->slow);
 	rtnl_close(k->events);
 	facts_free(k->facts);
 	devices_free(k->devices);
@@ -122,7 +125,7 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *ret)
 		.sends = k->request->sends,
 		.messages = k->request->messages,
 		.refused = k->refused,
-		.dumps = k->query->dumps,
+		.dumps = k->query->dumps + k->slow->dumps,
 		.events = k->event_count,
 		.overruns = k->events->overruns,
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel: the one door to the kernel for the rooms above. It owns three kinds of sockets (requests,
- * dumps, events), the table of device names, and the codecs. Only the engine thread calls it. Calls
- * may block for as long as the kernel holds rtnl.
+ * kernel: the one door to the kernel for the rooms above. It owns four sockets (requests,
+ * questions, a dump that is read in parts, events), the table of device names, and the codecs. Only
+ * the engine thread calls it. Calls may block for as long as the kernel holds rtnl.
  */
 #ifndef SWD_KERNEL_KERNEL_H
 #define SWD_KERNEL_KERNEL_H
@@ -30,8 +30,21 @@ DEFINE_CLEANUP(struct kernel *, kernel_close);
  */
 int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *into);
 
-/* The filters of one pref: key's block, chain, pref and protocol. As kernel_dump(). */
+/* The filters of one pref: key's block, chain, pref and protocol; pref 0: of the chain. As
+ * kernel_dump(). */
 int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *into);
+
+/*
+ * The filters of one block in parts, so that all else can be done in between. begin: ends what was
+ * read so before. part: calls fn for each filter of the next part; 1: there is more, 0: that was
+ * all; -errno: it is over, and all of it is worth nothing (-EAGAIN: it changed while it was told).
+ * Linux writes a part when the one before it is fetched: it may be older than an event that was
+ * read in between.
+ */
+typedef int (*kernel_filter_fn)(const struct filter *f, void *data); /* 0, or what ends it */
+int kernel_walk_begin(struct kernel *k, uint32_t block);
+int kernel_walk_part(struct kernel *k, kernel_filter_fn fn, void *data);
+void kernel_walk_end(struct kernel *k); /* what is left of it is not read */
 
 /*
  * Reads one object again by its key (port, vlan, qdisc: by name). 0 and a reference, -ENOENT if it
@@ -94,7 +107,7 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *ret);
 enum kernel_event_type {
 	KERNEL_EVENT_NEW,  /* object: appeared or changed */
 	KERNEL_EVENT_GONE, /* object: its key; a filter with handle 0 means the whole pref, and with
-			    * pref 0 the whole chain or block */
+			    * pref 0 the whole chain */
 	KERNEL_EVENT_RENAMED, /* object: the port or vlan under its new name; old_name: the one
 				 before */
 	KERNEL_EVENT_LOST,    /* events were lost: everything may have changed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * room: the inside of struct kernel, for the files that make up kernel.h: kernel.c (open, read),
- * execute.c (change) and events.c (news).
+ * walk.c (read in parts), execute.c (change) and events.c (news).
  */
 #ifndef SWD_KERNEL_ROOM_H
 #define SWD_KERNEL_ROOM_H
@@ -18,7 +18,10 @@ struct kernel {
 	struct rtnl *
 		request; /* what changes something: the port id by which our own events are known */
 	struct rtnl *query; /* dumps and gets */
+	struct rtnl *slow;  /* the dump that is read in parts */
 	struct rtnl *events;
+	struct rtnl_taking walk;
+	bool walking;
 	struct bypass_genl *bypass; /* NULL: not this kernel */
 	struct devices *devices;
 	struct facts *facts;

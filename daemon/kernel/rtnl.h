@@ -91,6 +91,13 @@ typedef void (*rtnl_answer_fn)(struct rtnl_call *call, const struct nlmsghdr *h,
  */
 int rtnl_exchange(struct rtnl *s, struct rtnl_call *calls, size_t n, rtnl_answer_fn fn, void *data);
 
+/* A dump under way, for who reads it part by part. */
+struct rtnl_taking {
+	bool interrupted, lost; /* what is read of it is worth nothing */
+	bool done;
+	int error; /* the kernel's, or part's; then all that is left is passed over */
+	unsigned int parts;
+};
 /* Called before each taking of a dump: what was collected is void. */
 typedef void (*rtnl_restart_fn)(void *data);
 /* 0, or -errno, which ends the dump with that error. */
@@ -104,5 +111,11 @@ typedef int (*rtnl_part_fn)(const struct nlmsghdr *h, void *data);
  */
 int rtnl_dump(struct rtnl *s, struct nl_msg *msg, rtnl_restart_fn restart, rtnl_part_fn part,
 	      void *data);
+/*
+ * The same in parts, taken once: begin sends the request, each part reads a datagram until t->done.
+ * 0 or -errno, then it is over. Who leaves it half-read must rtnl_reopen() the socket.
+ */
+int rtnl_dump_begin(struct rtnl *s, struct nl_msg *msg, struct rtnl_taking *ret);
+int rtnl_dump_part(struct rtnl *s, struct rtnl_taking *t, rtnl_part_fn part, void *data);
 
 #endif

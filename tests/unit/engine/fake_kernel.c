@@ -88,6 +88,70 @@ int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 	return 0;
 }
 
+/* ---- a block in parts ---- */
+
+/* As Linux does it, a part is written when the one before it is read. */
+static struct {
+	uint32_t block;
+	size_t next;
+	bool more;
+	struct state *ready; /* NULL: nothing is being read */
+} walk;
+
+static void write_part(void)
+{
+	size_t n = fake_filters(walk.block), end = fake.part ? MIN(n, walk.next + fake.part) : n;
+
+	walk.ready = state_new();
+	for (; walk.next < end; walk.next++)
+		if (walk.next || !fake.dump_misses_one)
+			state_put(walk.ready, object_ref(fake_filter(walk.block, walk.next)));
+	walk.more = end < n;
+}
+
+int kernel_walk_begin(struct kernel *k, uint32_t block)
+{
+	_held_ uint32_t held = world_hold();
+
+	kernel_walk_end(k);
+	if (fake.dump_error)
+		return fake.dump_error;
+	walk.block = block;
+	walk.next = 0;
+	write_part();
+	return 0;
+}
+
+int kernel_walk_part(struct kernel *k, kernel_filter_fn fn, void *data)
+{
+	_held_ uint32_t held = world_hold();
+	_cleanup_(state_freep) struct state *part = take(walk.ready);
+	int r = walk.more;
+
+	fake.parts++;
+	if (walk.more)
+		write_part();
+	if (fake.dumps_fail) {
+		fake.dumps_fail--;
+		r = -EAGAIN;
+	}
+	world_release(&held);
+	for (size_t i = 0; r >= 0 && i < state_count(part, KIND_FILTER); i++) {
+		int e = fn(state_at(part, KIND_FILTER, i), data);
+
+		r = e < 0 ? e : r;
+	}
+	held = world_hold();
+	if (r < 0)
+		kernel_walk_end(k);
+	return r;
+}
+
+void kernel_walk_end(struct kernel *k)
+{
+	state_free(take(walk.ready));
+}
+
 const char *kernel_dev_name(const struct kernel *k, uint32_t ifindex)
 {
 	return NULL;

@@ -28,6 +28,8 @@ struct fake {
 	bool other_direction;	 /* of each clsact has filters */
 	size_t dumps_fail;	 /* so many to come are interrupted for good */
 	bool dump_misses_one;	 /* each filter dump leaves out its first entry */
+	size_t part;		 /* filters in a part of a block that is read in parts; 0: all */
+	size_t parts;		 /* read since fake_reset_counts() */
 	char log[512][160];	 /* "+ label" */
 	size_t log_count;
 };
@@ -52,6 +54,7 @@ void fake_del_handle(uint32_t block, uint16_t pref, uint32_t handle);
 /* Deletes the i-th filter of a block, or all of its pref with one event. */
 void fake_del_filter(uint32_t block, size_t i);
 void fake_del_pref(uint32_t block, uint16_t pref);
+void fake_forget_events(void); /* those nobody has read */
 size_t fake_filters(uint32_t block);
 const struct filter *fake_filter(uint32_t block, size_t i);
 

@@ -177,8 +177,15 @@ void fake_begin(enum bypass_ability ability)
 	queue_count = queue_read = 0;
 }
 
+void fake_forget_events(void)
+{
+	for (; queue_read < queue_count; queue_read++)
+		object_unref(queue[queue_read].object);
+}
+
 void fake_end(void)
 {
+	kernel_walk_end(NULL);
 	for (; queue_read < queue_count; queue_read++)
 		object_unref(queue[queue_read].object);
 	state_free(fake.world);
@@ -187,7 +194,7 @@ void fake_end(void)
 
 void fake_reset_counts(void)
 {
-	fake.requests = fake.refused = fake.log_count = 0;
+	fake.requests = fake.refused = fake.log_count = fake.parts = 0;
 }
 
 void fake_add_port(const char *name, const char *lower, int offload)

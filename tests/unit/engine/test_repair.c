@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include <stdio.h>
+
 #include "files.h"
 #include "rig.h"
 
@@ -468,6 +470,90 @@ static void an_apply_in_a_storm_looks_by_itself(void **state)
 	rig_end(&r);
 }
 
+#define MANY 60
+
+/* A block of many rules, and an audit of it that has begun: a filter is a part. */
+static void start_audit(struct rig *r)
+{
+	static char yaml[16384];
+	size_t used = (size_t)snprintf(yaml, sizeof(yaml), "%s", HEAD BLOCK "    rules:\n");
+
+	for (int i = 0; i < MANY; i++)
+		used += (size_t)snprintf(yaml + used, sizeof(yaml) - used,
+					 "      - { name: r%d, match: { dst: 10.1.%d.1 }, "
+					 "action: drop }\n",
+					 i, i);
+	start_with(r, yaml);
+	assert_int_equal(fake_filters(10), MANY);
+	fake.part = 1;
+	r->o->audit_due = 0;
+	owner_tick(r->o);
+	assert_in_range(fake.parts, 1, 3);
+}
+
+static void a_breakage_waits_for_no_audit(void **state)
+{
+	struct rig r;
+	char *before;
+	size_t parts;
+
+	start_audit(&r);
+	before = fake_text();
+	usleep(6000); /* the settle time behind what the audit did at once */
+	fake_del_filter(10, MANY / 2);
+	parts = fake.parts;
+	owner_readable(r.o);
+	assert_int_equal(fake.requests, 1);
+	assert_int_equal(fake.parts, parts);
+	comes_back(&r, before);
+	assert_true(fake.parts >= MANY); /* the audit came to its end */
+	assert_int_equal(fake.requests, 1);
+	free(before);
+	rig_end(&r);
+}
+
+/* What happens while a block is read is newer than the part that was written before. */
+static void a_part_brings_nothing_back(void **state)
+{
+	struct rig r;
+
+	start_audit(&r);
+	fake_add_filter(10, 60000, "203.0.113.0/24", TCA_CLS_FLAGS_SKIP_SW);
+	while (fake.parts < MANY) {
+		owner_readable(r.o);
+		owner_tick(r.o);
+	}
+	/* The part with the foreign one is written, and not read. */
+	assert_int_equal(fake.parts, MANY);
+	fake_del_handle(10, 60000, 1);
+	rig_settle(&r);
+	assert_int_equal(fake.parts, MANY + 1);
+	assert_int_equal(state_count(r.newest->found, KIND_FILTER), MANY);
+	assert_int_equal(fake.requests, 0);
+	rig_end(&r);
+}
+
+/* An audit finds what no event told of. */
+static void an_audit_finds_what_nobody_told(void **state)
+{
+	struct rig r;
+	char *before;
+
+	start_audit(&r);
+	rig_settle(&r);
+	before = fake_text();
+	fake_del_filter(10, 3);
+	fake_del_filter(10, 5);
+	fake_forget_events();
+	rig_settle(&r);
+	assert_int_equal(fake_filters(10), MANY - 2);
+	r.o->audit_due = 0;
+	comes_back(&r, before);
+	assert_int_equal(fake.requests, 2);
+	free(before);
+	rig_end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +574,9 @@ int main(void)
 		cmocka_unit_test(who_keeps_breaking_makes_us_wait),
 		cmocka_unit_test(what_is_refused_is_tried_more_and_more_seldom),
 		cmocka_unit_test(what_was_refused_is_put_right_by_others),
+		cmocka_unit_test(a_breakage_waits_for_no_audit),
+		cmocka_unit_test(a_part_brings_nothing_back),
+		cmocka_unit_test(an_audit_finds_what_nobody_told),
 		cmocka_unit_test(nl_01_a_storm_is_one_look),
 		cmocka_unit_test(nl_02_no_stable_state_is_no_empty_one),
 		cmocka_unit_test(an_apply_in_a_storm_looks_by_itself),
