@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "config/base/log.h"
 #include "daemon/engine/observe.h"
 
 static const struct bypass_report *report_of(const struct engine_owner *o, uint32_t block)
@@ -74,9 +73,10 @@ static void tell_state(struct engine_owner *o, const struct block *block,
 		owner_event(o, ENGINE_EVENT_BYPASS, about, "bypass %s (%s), %s%s%s",
 			    bypass_state_name(now->state), bypass_strategy_name(now->strategy),
 			    bypass_evidence_name(now->evidence), why[0] ? ": " : "", why);
-		log_info("%s: bypass %s (%s), %s%s%s", about, bypass_state_name(now->state),
-			 bypass_strategy_name(now->strategy), bypass_evidence_name(now->evidence),
-			 why[0] ? ": " : "", why);
+		flaps_changed(&o->flaps, "bypass", about, now_monotonic_ns(), LOG_LEVEL_INFO,
+			      "%s: bypass %s (%s), %s%s%s", about, bypass_state_name(now->state),
+			      bypass_strategy_name(now->strategy),
+			      bypass_evidence_name(now->evidence), why[0] ? ": " : "", why);
 	}
 	if (is_alarming(block, now))
 		alert_set(&o->alerts, "bypass-off", about, "the bypass is off: %s",

@@ -83,12 +83,16 @@ static void on_alert(const struct alert *a, bool raised, void *data)
 {
 	struct engine_owner *o = data;
 
-	if (raised)
-		log_warning("alert: %s: %s", a->about, a->text);
-	else
-		log_info("alert is over: %s: %s", a->about, a->text);
+	flaps_changed(&o->flaps, a->id, a->about, now_monotonic_ns(),
+		      raised ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s: %s: %s",
+		      raised ? "alert" : "alert is over", a->about, a->text);
 	owner_event(o, ENGINE_EVENT_ALERT, a->about, "%s%s", raised ? "" : "over: ", a->text);
 	owner_news(o);
+}
+
+static void on_flap(enum log_level level, const char *line, void *data)
+{
+	log_write(level, "%s", line);
 }
 
 /* ---- birth and death ---- */
@@ -127,7 +131,8 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	o->ask = state_new();
 	o->owned = state_new();
 	if (!o->config_path || !o->state_dir || !o->found || !o->ask || !o->owned ||
-	    alerts_init(&o->alerts, on_alert, o) < 0 || backoff_init(&o->backoff) < 0)
+	    alerts_init(&o->alerts, on_alert, o) < 0 || backoff_init(&o->backoff) < 0 ||
+	    flaps_init(&o->flaps, on_flap, NULL) < 0)
 		return -ENOMEM;
 	r = kernel_open(&o->kernel);
 	if (r < 0)
@@ -155,6 +160,7 @@ void owner_free(struct engine_owner *o)
 	store_close(o->store);
 	kernel_close(o->kernel);
 	alerts_clear(&o->alerts);
+	flaps_clear(&o->flaps);
 	backoff_clear(&o->backoff);
 	ways_clear(&o->ways);
 	free(o->reports);
@@ -377,7 +383,8 @@ uint64_t owner_due(const struct engine_owner *o)
 {
 	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(publish_at(o), o->ready_due));
 
-	due = MIN(MIN(due, o->trim_due), MIN(o->look_due, o->walk.due));
+	due = MIN(MIN(due, flaps_due(&o->flaps)), o->trim_due);
+	due = MIN(due, MIN(o->look_due, o->walk.due));
 	return MIN(MIN(due, o->start_due), confirm_due(o));
 }
 
@@ -387,6 +394,7 @@ void owner_tick(struct engine_owner *o)
 
 	if (o->start_due <= now)
 		begin(o);
+	flaps_tick(&o->flaps, now);
 	if (!o->bypass)
 		return;
 	confirm_tick(o);

@@ -11,6 +11,7 @@
 #include "daemon/engine/alerts.h"
 #include "daemon/engine/backoff.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/flaps.h"
 #include "daemon/engine/own_file.h"
 #include "daemon/engine/places.h"
 #include "daemon/engine/pulse.h"
@@ -110,6 +111,7 @@ struct engine_owner {
 	size_t report_count;
 	struct ways ways; /* of replacing, as far as the kernel told */
 	struct alerts alerts;
+	struct flaps flaps; /* of alerts and of bypasses, for the journal */
 	struct backoff backoff;
 
 	/* Monotonic times of what is to come; OWNER_NEVER: nothing. */

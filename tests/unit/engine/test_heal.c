@@ -96,6 +96,40 @@ static void marked_pref_is_rebuilt_before_it_goes(void **state)
 	rig_end(&r);
 }
 
+static void count_line(enum log_level level, const char *line, void *data)
+{
+	++*(size_t *)data;
+}
+
+/* The journal is told a little of it, and clients the truth each time. */
+static void flapping_filter_fills_no_journal(void **state)
+{
+	struct rig r;
+	size_t lines = 0;
+
+	start_with(&r, BYPASS_ABILITY_MARKS, HEAD BLOCK RULES);
+	r.o->flaps.say = count_line;
+	r.o->flaps.data = &lines;
+	r.o->flaps.count = 0; /* the start was told */
+	for (int i = 0; i < 50; i++) {
+		mark_first(60000);
+		rig_settle(&r);
+		assert_int_equal(state_of(&r), BYPASS_OFF);
+		assert_non_null(rig_alert(&r, "bypass-off"));
+		fake_del_handle(10, 60000, 77);
+		rig_settle(&r);
+		assert_int_equal(state_of(&r), BYPASS_ON);
+		assert_null(rig_alert(&r, "bypass-off"));
+	}
+	/* Two things flapped: the alert and the state. */
+	assert_int_equal(lines, 2 * (FLAPS_FREE + 1));
+	assert_true(owner_due(r.o) <= now_monotonic_ns() + FLAPS_FIRST_S * 1000000000ULL);
+	/* Its last word comes when its time has come. */
+	flaps_tick(&r.o->flaps, now_monotonic_ns() + FLAPS_FIRST_S * 1000000000ULL);
+	assert_int_equal(lines, 2 * (FLAPS_FREE + 2));
+	rig_end(&r);
+}
+
 #define TIED(name, pref, dst) \
 	"      - { name: " name ", pref: " pref ", match: { dst: " dst " }, action: drop }\n"
 
@@ -304,6 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(marked_pref_is_rebuilt_before_it_goes),
+		cmocka_unit_test(flapping_filter_fills_no_journal),
 		cmocka_unit_test(tied_pref_takes_a_detour),
 		cmocka_unit_test(tied_pref_without_room_is_told),
 		cmocka_unit_test(evicted_filter_leaves_no_mark),

@@ -8,6 +8,7 @@
 #include "daemon/engine/alerts.h"
 #include "daemon/engine/backoff.h"
 #include "daemon/engine/chains.h"
+#include "daemon/engine/flaps.h"
 #include "daemon/engine/owned.h"
 #include "daemon/engine/plan.h"
 
@@ -192,6 +193,94 @@ static void alerts_that_nobody_sets_expire(void **state)
 	alerts_clear(&a);
 }
 
+static size_t lines;
+static char last_line[200];
+
+static void on_line(enum log_level level, const char *line, void *data)
+{
+	lines++;
+	snprintf(last_line, sizeof(last_line), "%s", line);
+}
+
+static void flap(struct flaps *f, const char *about, uint64_t now, bool up)
+{
+	flaps_changed(f, "x", about, now, LOG_LEVEL_INFO, "%s: %s", about, up ? "up" : "down");
+}
+
+/* Wakes it whenever it wants to be woken, until that time. */
+static void wait_until(struct flaps *f, uint64_t until)
+{
+	for (uint64_t due = flaps_due(f); due <= until; due = flaps_due(f)) {
+		flaps_tick(f, due);
+		assert_true(flaps_due(f) > due);
+	}
+}
+
+static void a_thousand_flaps_are_few_lines(void **state)
+{
+	struct flaps f;
+	uint64_t now = 1000 * MS;
+
+	lines = 0;
+	assert_int_equal(flaps_init(&f, on_line, NULL), 0);
+	for (int i = 0; i < 1000; i++, now += 1000 * MS) {
+		wait_until(&f, now);
+		flap(&f, "a", now, true);
+		flap(&f, "a", now + 500 * MS, false);
+		if (i == 3) {
+			assert_int_equal(lines, 8);
+			assert_string_equal(last_line, "a: down");
+		}
+		if (i == 4) {
+			assert_int_equal(lines, 9);
+			assert_string_equal(last_line, "a: up (it flaps: 9 changes so far; "
+						       "told again in 10 s)");
+		}
+	}
+	/* At 4, 14, 34, 74, 154, 314, 634 and 954 seconds. */
+	assert_int_equal(lines, 8 + 8);
+	/* The last state is told once it is quiet, and no more. */
+	wait_until(&f, now + FLAPS_QUIET_S * 1000 * MS);
+	assert_int_equal(lines, 8 + 8 + 1);
+	assert_non_null(strstr(last_line, "a: down (it flaps: 2000 changes"));
+	assert_true(flaps_due(&f) == UINT64_MAX);
+	/* And then it is as rare as any. */
+	now += (FLAPS_QUIET_S + 1) * 1000 * MS;
+	flap(&f, "a", now, true);
+	assert_string_equal(last_line, "a: up");
+	flaps_clear(&f);
+}
+
+static void one_that_flaps_silences_no_other(void **state)
+{
+	struct flaps f;
+	uint64_t now = 1000 * MS;
+
+	assert_int_equal(flaps_init(&f, on_line, NULL), 0);
+	for (int i = 0; i < 1000; i++)
+		flap(&f, "a", now, i % 2 == 0);
+	lines = 0;
+	flap(&f, "b", now, true);
+	flap(&f, "b", now, false);
+	assert_int_equal(lines, 2);
+	assert_string_equal(last_line, "b: down");
+	/* More than there is room for are few lines too, and the last word is told. */
+	for (int i = 0; i < 10 * FLAPS_MAX; i++) {
+		char about[32];
+
+		snprintf(about, sizeof(about), "n%d", i);
+		flap(&f, about, now, true);
+	}
+	assert_in_range(lines, FLAPS_MAX, FLAPS_MAX + FLAPS_FREE + 1);
+	assert_int_equal(f.count, FLAPS_MAX);
+	wait_until(&f, now + FLAPS_QUIET_S * 1000 * MS);
+	assert_non_null(strstr(last_line, "n5119: up"));
+	/* Who is quiet makes room. */
+	flap(&f, "c", now + (FLAPS_QUIET_S + 1) * 1000 * MS, true);
+	assert_int_equal(f.count, 1);
+	flaps_clear(&f);
+}
+
 static void look_alikes_are_not_ours(void **state)
 {
 	struct state *owned = state_new();
@@ -288,6 +377,8 @@ int main(void)
 		cmocka_unit_test(a_full_table_forgets_the_quiet),
 		cmocka_unit_test(alerts_are_raised_once),
 		cmocka_unit_test(alerts_that_nobody_sets_expire),
+		cmocka_unit_test(a_thousand_flaps_are_few_lines),
+		cmocka_unit_test(one_that_flaps_silences_no_other),
 		cmocka_unit_test(look_alikes_are_not_ours),
 		cmocka_unit_test(plans_are_shown),
 	};
