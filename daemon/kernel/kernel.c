@@ -176,9 +176,12 @@ int kernel_message(struct kernel *k, int (*put)(struct nl_msg *m, void *data), v
 int kernel_parse(struct kernel *k, const struct nlmsghdr *h, struct object **ret)
 {
 	const struct codec *codec = codec_of_message(h->nlmsg_type);
+	int r;
 
 	*ret = NULL;
-	return codec ? codec->parse(h, &k->names, ret) : 0;
+	r = codec ? codec->parse(h, &k->names, ret) : 0;
+	/* What can't be read must not pass for the kernel's word that nothing is there. */
+	return r < 0 && r != -ENOMEM ? -EBADMSG : r;
 }
 
 static bool is_link(const struct object *o)
@@ -321,12 +324,17 @@ static int put_get(struct nl_msg *m, void *data)
 	return g->codec->get(m, g->key, g->names);
 }
 
+struct got {
+	struct object *o;
+	int error;
+};
+
 static void got(struct rtnl_call *call, const struct nlmsghdr *h, void *data)
 {
-	struct object **to = call->data;
+	struct got *to = call->data;
 
-	if (!*to)
-		kernel_parse(data, h, to);
+	if (!to->o && to->error == 0)
+		to->error = kernel_parse(data, h, &to->o);
 }
 
 static int get_from_dump(struct kernel *k, const struct object *key, struct object **ret)
@@ -366,7 +374,8 @@ int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 	_cleanup_(nl_msg_freep) struct nl_msg *m = NULL;
 	_cleanup_object_ struct object *o = NULL;
 	struct get_of what = { codec_of((enum kind)key->kind), key, &k->names };
-	struct rtnl_call call = { .data = &o };
+	struct got answer = { 0 };
+	struct rtnl_call call = { .data = &answer };
 	int r;
 
 	if (!what.codec)
@@ -380,12 +389,15 @@ int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 	call.msg = m;
 	r = rtnl_exchange(k->query, &call, 1, got, k);
 	free(call.words);
+	o = answer.o;
 	if (r < 0)
 		return r;
 	if (!call.answered)
 		return -ETIMEDOUT;
 	if (call.error < 0)
 		return absence((enum kind)key->kind, call.error);
+	if (answer.error < 0)
+		return answer.error;
 	if (!o || o->kind != key->kind)
 		return -ENOENT;
 	if (is_link(o))

@@ -33,7 +33,8 @@ struct kernel {
 	size_t pooled;
 };
 
-/* Parses and completes an object; *ret NULL: none of ours. 0 or -errno. */
+/* Parses and completes an object; *ret NULL: none of ours. 0, -ENOMEM, or -EBADMSG for all that
+ * can't be read. */
 int kernel_parse(struct kernel *k, const struct nlmsghdr *h, struct object **ret);
 /*
  * Writes a message that `put` fills, in a buffer that is large enough. 0, or put's error. The

@@ -42,7 +42,7 @@ static int hand_on(const struct nlmsghdr *h, void *data)
 	int r = kernel_parse(to->k, h, &o);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : -EBADMSG;
+		return r;
 	if (!o || !kernel_is_filter((struct filter *)o))
 		return 0;
 	return to->fn((struct filter *)o, to->data);
