@@ -55,16 +55,38 @@ static const struct vlan *in_the_way(const struct diff_walk *w, const struct vla
 	return NULL;
 }
 
+/* The VLAN, or one above it, if nobody wants it but it stays; or NULL. */
+static const struct vlan *kept_on(const struct diff_walk *w, const struct vlan *v)
+{
+	const struct vlan *kept = NULL;
+
+	if (diff_is_leftover(w, &v->obj) && !diff_name_in(&w->gone, v->name))
+		return v;
+	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN) && !kept; i++) {
+		const struct vlan *upper = state_at(w->in->found, KIND_VLAN, i);
+
+		if (streq(upper->link, v->name))
+			kept = kept_on(w, upper);
+	}
+	return kept;
+}
+
 static int vlan_make(struct diff_walk *w, const struct vlan *wanted, enum step_reason reason,
 		     const struct vlan *old)
 {
 	const struct vlan *other = in_the_way(w, wanted);
+	const struct vlan *kept = old ? kept_on(w, old) : NULL;
 	int r = 0;
 
 	if (other && !owned_has(w->in->owned, &other->obj))
 		return plan_conflict(w->plan, &wanted->obj, true,
 				     "VLAN %u of %s is there as %s and not swd's", wanted->id,
 				     wanted->link, other->name);
+	if (!kept && other)
+		kept = kept_on(w, other);
+	if (kept)
+		return plan_conflict(w->plan, &wanted->obj, true,
+				     "%s would have to go first, and stays", kept->name);
 	if (old)
 		r = take_vlan(w, old, reason);
 	if (r == 0 && other && !diff_dev_went(w, other->name))
@@ -105,7 +127,8 @@ static int vlan_waits(struct diff_walk *w, const struct vlan *wanted)
 	const struct vlan *found = state_vlan(w->in->found, wanted->name);
 	int r = 0;
 
-	if (found && owned_has(w->in->owned, &found->obj) && !diff_dev_went(w, found->name))
+	if (found && owned_has(w->in->owned, &found->obj) && !diff_dev_went(w, found->name) &&
+	    !kept_on(w, found))
 		r = take_vlan(w, found, STEP_DIFFERENT);
 	return r == 0 ? plan_wait(w->plan, wanted->link, &wanted->obj) : r;
 }

@@ -118,6 +118,40 @@ static void another_s_vlan_in_the_way_is_a_conflict(void **state)
 
 #define EDGE "tagging: none, rules: [{ name: a, match: { dst: 198.51.100.1 }, action: drop }] }\n"
 
+/* A device that nobody wants stays if it holds a foreign filter, whatever shall have its place. */
+static void foreign_filter_outlives_what_is_in_its_device_s_way(void **state)
+{
+	static const char *const files[][2] = {
+		{ "vlans: { leg: { link: eth0, id: 7 } }\n",
+		  "vlans: { new: { link: eth0, id: 7 } }\n" },
+		{ "vlans: { low: { link: eth0, id: 7 }, leg: { link: low, id: 1 } }\n",
+		  "vlans: { low: { link: eth0, id: 8 } }\n" },
+		{ "vlans: { low: { link: eth0, id: 7 }, leg: { link: low, id: 1 } }\n",
+		  "vlans: { new: { link: eth0, id: 7 } }\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		char yaml[512];
+		struct job *job;
+		struct rig r;
+
+		snprintf(yaml, sizeof(yaml),
+			 HEAD_TWO "%sblocks:\n  edge: { id: 10, bind: [leg], " EDGE, files[i][0]);
+		start_with(&r, yaml);
+		fake_add_filter(10, 5, "203.0.113.1", 0);
+		rig_settle(&r);
+		snprintf(yaml, sizeof(yaml), HEAD_TWO "%s", files[i][1]);
+		rig_write(&r, yaml);
+		job = rig_reload(&r);
+		assert_int_not_equal(job->result, 0);
+		assert_int_equal(fake.requests, 0);
+		assert_non_null(vlan("leg"));
+		assert_int_equal(fake_filters(10), 2);
+		job_free(job);
+		rig_end(&r);
+	}
+}
+
 /* Its old device gets another block meanwhile; the block's filters are not touched. */
 static void block_moves_to_another_device(void **state)
 {
@@ -163,6 +197,7 @@ int main(void)
 		cmocka_unit_test(vlan_moves_to_a_new_link),
 		cmocka_unit_test(vlan_waits_for_its_new_link),
 		cmocka_unit_test(another_s_vlan_in_the_way_is_a_conflict),
+		cmocka_unit_test(foreign_filter_outlives_what_is_in_its_device_s_way),
 		cmocka_unit_test(block_moves_to_another_device),
 		cmocka_unit_test(bound_device_that_goes_is_waited_for),
 	};
