@@ -178,6 +178,7 @@ void bypass_counts_add(struct bypass_counts *c, const struct filter *f, int by)
 	uint32_t n = (uint32_t)by; /* counts wrap, and come out right */
 
 	c->foreign += f->owner == OWNER_FOREIGN ? n : 0;
+	marks_sum_add(&c->sum, f, by);
 	if (filter_is_table(f))
 		return;
 	c->filters += n;

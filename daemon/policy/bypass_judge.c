@@ -124,6 +124,14 @@ bool bypass_worth_healing(enum bypass_state state, const struct block *block)
 	       (state == BYPASS_UNKNOWN && block->bypass == BYPASS_WANT_REQUIRED);
 }
 
+/* Nothing needs to be looked at to know that nothing is marked. */
+static bool is_clean(const struct bypass *b, const struct bypass_known *k)
+{
+	struct bypass_counts c = bypass_counts_of(b, k->block);
+
+	return b->counting && marks_clean(k->marks, &c.sum);
+}
+
 /*
  * Protos whose filters do not show it, with a mark of that kind, where the block is in that state
  * if there is one. Returns how many.
@@ -136,7 +144,7 @@ static size_t blame_marks(struct judging *j, enum mark mark, enum bypass_state s
 	};
 	size_t n = 0;
 
-	for (size_t i = j->first; i < j->end;) {
+	for (size_t i = is_clean(j->b, j->k) ? j->end : j->first; i < j->end;) {
 		struct stretch s = stretch_at(j->found, i, j->end);
 		const struct filter *f = s.first;
 
@@ -288,7 +296,7 @@ size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state
 	const struct bypass_known *k = bypass_known(b, block);
 	size_t first, end, n = 0;
 
-	if (b->ability != BYPASS_ABILITY_MARKS || !k || !k->heard)
+	if (b->ability != BYPASS_ABILITY_MARKS || !k || !k->heard || is_clean(b, k))
 		return 0;
 	state_block_filters(found, block, &first, &end);
 	for (size_t i = first; i < end && n < most;) {

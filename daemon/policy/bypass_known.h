@@ -35,6 +35,7 @@ struct bypass_known {
 struct bypass_counts {
 	uint32_t block;
 	uint32_t filters, filters_sw, filters_dead, walked, foreign;
+	struct marks_sum sum;
 	bool unread; /* changed since the kernel's last word on the block */
 };
 

@@ -21,6 +21,8 @@ struct marks {
 	size_t space, count;
 	uint32_t births;
 	bool stale;
+	size_t marked; /* protos that are, or may be */
+	struct marks_sum sum;
 };
 
 static bool can_offload(const struct filter *f)
@@ -65,7 +67,8 @@ static void forget(struct marks *m)
 {
 	if (m->space)
 		memset(m->list, 0, m->space * sizeof(*m->list));
-	m->count = 0;
+	m->count = m->marked = 0;
+	m->sum = (struct marks_sum){ 0 };
 }
 
 static struct entry key_of(uint32_t chain, uint16_t pref, uint16_t protocol, uint32_t handle)
@@ -75,11 +78,26 @@ static struct entry key_of(uint32_t chain, uint16_t pref, uint16_t protocol, uin
 	};
 }
 
+static uint64_t mix(uint32_t chain, uint16_t pref, uint16_t protocol)
+{
+	uint64_t h = (uint64_t)chain << 32 | (uint32_t)pref << 16 | protocol;
+
+	return (h ^ h >> 29) * 0x9e3779b97f4a7c15ULL;
+}
+
+void marks_sum_add(struct marks_sum *s, const struct filter *f, int by)
+{
+	uint64_t h = mix(f->chain, f->pref, f->protocol);
+
+	/* A proto's number must not be the sum of others'. */
+	s->keys += (uint64_t)(int64_t)by * ((h ^ h >> 32) * 0x9e3779b97f4a7c15ULL);
+	s->count += (uint32_t)by;
+}
+
 static size_t home(const struct marks *m, const struct entry *e)
 {
-	uint64_t h = (uint64_t)e->chain << 32 | (uint32_t)e->pref << 16 | e->protocol;
+	uint64_t h = mix(e->chain, e->pref, e->protocol);
 
-	h = (h ^ h >> 29) * 0x9e3779b97f4a7c15ULL;
 	h = (h ^ e->handle ^ h >> 32) * 0x9e3779b97f4a7c15ULL;
 	return (size_t)(h >> 32) & (m->space - 1);
 }
@@ -171,13 +189,30 @@ static void drop(struct marks *m, struct entry *e)
 	}
 }
 
+static void add_up(struct marks *m, const struct entry *e, int by)
+{
+	const struct filter f = { .chain = e->chain, .pref = e->pref, .protocol = e->protocol };
+
+	marks_sum_add(&m->sum, &f, by);
+}
+
+/* With all filters that are in it. */
+static void drop_proto(struct marks *m, struct entry *proto)
+{
+	m->marked -= proto->mark != MARK_NONE;
+	add_up(m, proto, -(int)proto->count);
+	drop(m, proto);
+}
+
 static struct entry *proto_born(struct marks *m, const struct filter *f, enum mark mark)
 {
-	struct entry key = key_of(f->chain, f->pref, f->protocol, 0);
+	struct entry key = key_of(f->chain, f->pref, f->protocol, 0), *proto;
 
 	key.birth = ++m->births;
 	key.mark = (uint8_t)mark;
-	return add(m, &key);
+	proto = add(m, &key);
+	m->marked += proto && mark != MARK_NONE;
+	return proto;
 }
 
 /* Notes the filter in its proto; *ret_known: it was there. The proto may have been moved. */
@@ -210,11 +245,14 @@ static int note(struct marks *m, const struct filter *f, enum mark newborn)
 			return r;
 		proto = find(m, &key);
 		proto->count += !known;
+		add_up(m, proto, !known);
 	}
 	/* A known one lost its hardware in an unbind: a change would have been refused. */
 	sets = filter_needs_software(f) || (filter_is_dead(f) && !known && newborn == MARK_NONE);
-	if (sets)
+	if (sets) {
+		m->marked += proto->mark == MARK_NONE;
 		proto->mark = MARK_SET;
+	}
 	return 0;
 }
 
@@ -242,9 +280,14 @@ int marks_found(struct marks *m, uint32_t block, const struct state *found)
 void marks_stale(struct marks *m)
 {
 	m->stale = true;
-	for (size_t i = 0; i < m->space; i++)
-		if (m->list[i].used && !m->list[i].handle)
-			m->list[i].mark = MARK_MAYBE;
+	for (size_t i = 0; i < m->space; i++) {
+		struct entry *e = &m->list[i];
+
+		if (!e->used || e->handle)
+			continue;
+		m->marked += e->mark == MARK_NONE;
+		e->mark = MARK_MAYBE;
+	}
 }
 
 static void chain_gone(struct marks *m, uint32_t chain)
@@ -254,7 +297,7 @@ static void chain_gone(struct marks *m, uint32_t chain)
 		struct entry *e = &m->list[i];
 
 		if (e->used && !e->handle && e->chain == chain)
-			drop(m, e);
+			drop_proto(m, e);
 		else
 			i++;
 	}
@@ -273,7 +316,7 @@ void marks_filter_gone(struct marks *m, const struct filter *f)
 	if (!proto)
 		return;
 	if (!f->handle) {
-		drop(m, proto);
+		drop_proto(m, proto);
 		return;
 	}
 	birth = proto->birth;
@@ -281,12 +324,18 @@ void marks_filter_gone(struct marks *m, const struct filter *f)
 	e = find(m, &key);
 	if (e && e->birth == birth) {
 		proto->count--;
+		add_up(m, proto, -1);
 		drop(m, e);
 		key.handle = 0;
 		proto = find(m, &key);
 	}
 	if (!proto->count)
-		drop(m, proto);
+		drop_proto(m, proto);
+}
+
+bool marks_clean(const struct marks *m, const struct marks_sum *found)
+{
+	return !m->marked && m->sum.count == found->count && m->sum.keys == found->keys;
 }
 
 enum mark marks_get(const struct marks *m, uint32_t chain, uint16_t pref, uint16_t protocol)

@@ -22,6 +22,12 @@ enum mark {
 
 struct marks;
 
+/* What a set of filters comes to, in any order: how many, and numbers of their protos added up. */
+struct marks_sum {
+	uint64_t keys;
+	uint32_t count;
+};
+
 struct marks *marks_new(void); /* of an empty block; NULL: memory short */
 void marks_free(struct marks *m);
 DEFINE_CLEANUP(struct marks *, marks_free);
@@ -38,6 +44,12 @@ void marks_filter_gone(struct marks *m, const struct filter *key);
 
 /* A proto that was never seen may be marked. */
 enum mark marks_get(const struct marks *m, uint32_t chain, uint16_t pref, uint16_t protocol);
+
+/* Adds the filter `by` times (1 or -1). */
+void marks_sum_add(struct marks_sum *s, const struct filter *f, int by);
+/* Surely without any mark: none is kept, and it was heard of all that is found. A table that is
+ * found makes it doubtful. */
+bool marks_clean(const struct marks *m, const struct marks_sum *found);
 
 /* ---- what a filter is to the bypass, by its own flags ---- */
 
