@@ -212,7 +212,7 @@ def test_users(seen):
         assert "is not for you: members of group swd may ask" in seen.err(name), name
     assert "generation 2" in seen.good("reader.status")
     assert seen.code("reader.plan") == 10
-    assert re.fullmatch(r"- block 10 .* flower .*\n1 step\n", seen.out("reader.plan"))
+    assert re.fullmatch(r"block 10\n  - block 10 .* flower .*\n1 step\n", seen.out("reader.plan"))
     seen.good("writer.status")
     seen.good("writer.apply")
     assert len(seen.filters("users")) == len(seen.filters("started"))
