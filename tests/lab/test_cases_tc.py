@@ -136,6 +136,24 @@ def test_tc_05_a_late_member_that_cannot_offload_is_left_out(tmp_path, veth):
         end(swd)
 
 
+def test_tc_05_a_member_left_out_does_not_spoil_the_way_back(tmp_path, veth):
+    """It is tried again on the way back, and refused again: all is as before nevertheless, and another way is tried."""
+    words = {"bind": "lan1, v0, lan2", "block": 22}
+    swd = start(tmp_path, text(ONE, TWO, **words), settle=False)
+    try:
+        swd.until(lambda: len(dsts(22)) == 2, "the rules")
+        knob("dsa0", "fail_next", "1 22")
+        said = refusal(swd, text(ONE, TWO, THREE, **words))
+        assert "can't be undone" not in said and swd.status()["last_outcome"] == "reverted", said
+        knob("dsa0", "deny_replace", "1")
+        swd.apply(text(ONE, TWO.replace("drop", "trap"), **words))
+        assert swd.status()["last_outcome"] == "done" and len(dsts(22)) == 2
+    finally:
+        knob("dsa0", "fail_next", "0 22")
+        knob("dsa0", "deny_replace", "0")
+        end(swd)
+
+
 def test_tc_05_a_member_that_cannot_offload_is_there_first(tmp_path, veth):
     """A box that boots, with all its ports: the file names first who can't, and the others have their rules."""
     swd = start(tmp_path, text(ONE, TWO, bind="v0, lan1, lan2", block=22), settle=False)
