@@ -7,13 +7,13 @@ import os
 import signal
 import socket
 import sqlite3
-import struct
 import time
 from pathlib import Path
 
 import pytest
 
 from genl import attr
+from linknl import ifindex, link_requests, named, renamed
 from swdlab import Swd
 from swsimlab import load, run, tc, tc_shows, unload
 
@@ -63,7 +63,7 @@ blocks:
 PORTS = ("sim0", "lan1", "lan2", "lan3", "lan4", "lan4.30", "v0")
 BLOCKS = (9, 10, 11, 12)
 SWITCH = Path("/sys/bus/platform/drivers/swsim-switch")
-RTM_NEWLINK, IFLA_IFNAME, IFLA_LINKINFO = 16, 3, 18
+IFLA_LINKINFO = 18
 
 
 # ---- what the kernel holds ----
@@ -95,10 +95,6 @@ def kernel():
     qdiscs, *blocks = tc_shows("qdisc show", *[f"filter show block {block}" for block in BLOCKS])
     return {"ports": ports, "qdiscs": {q["dev"]: q.get("ingress_block") for q in qdiscs if q["kind"] == "clsact"},
             "filters": {block: sorted(map(meaning, real(said))) for block, said in zip(BLOCKS, blocks)}}
-
-
-def ifindex(name):
-    return int(Path(f"/sys/class/net/{name}/ifindex").read_text())
 
 
 def veth():
@@ -241,41 +237,6 @@ def test_dsa_07_nothing_waits_for_ports_that_are_there(world, tmp_path):
     reach(swd, world, "the file")
     ear.close()
     assert swd.stop() == 0
-
-
-def link_requests(*requests):
-    """(flags, ifindex, change of IFF_UP, attributes) each, all in one send: nobody gets in between. Returns how long
-    that took."""
-    text = b""
-    for flags, index, change, attributes in requests:
-        body = struct.pack("=BxHiII", 0, 0, index, 0, change) + attributes
-        text += struct.pack("=IHHII", 16 + len(body), RTM_NEWLINK, 0x5 | flags, 1, 0) + body
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as s:
-        start = time.monotonic()
-        s.send(text)
-        took = time.monotonic() - start
-        for _ in requests:
-            error = -struct.unpack_from("=i", s.recv(65536), 16)[0]
-            assert error == 0, os.strerror(error)
-    return took
-
-
-def named(name):
-    return attr(IFLA_IFNAME, name.encode() + b"\0")
-
-
-def renamed(**names):
-    """Old name to new name, in this order. This kernel renames only what is down, and swd would bring it up again:
-    so all of it at once."""
-    numbers = {}
-    for old, new in names.items():
-        numbers[new] = numbers.pop(old, None) or ifindex(old)
-    down = [(0, number, 1, b"") for number in numbers.values()]
-    ways, where = [], {}
-    for old, new in names.items():
-        where[new] = where.pop(old, None) or ifindex(old)
-        ways.append((0, where[new], 0, named(new)))
-    link_requests(*down, *ways)
 
 
 def test_dsa_07_created_and_renamed_within_10_ms(swd, world):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from linknl import renamed
 from swdlab import REPO, Refusal, Swd
 from swsimlab import DST, SRC, carrier, four_ports, knob, load, refused, rules, run, tc, unload, wait
 from frames import Wire, udp_frame
@@ -320,8 +321,7 @@ def test_port_goes_and_comes_back(swd):
     swd.until(lambda: swd.status()["ports_waiting"] == 0 and swd.status()["settled"], "the port")
     wait(lambda: carrier("lan2"), "its carrier")
     assert in_kernel().keys() == before.keys()
-    # A port that is up can't be renamed, and swd would bring it up again: so both at once.
-    run("ip", "-batch", "-", text="link set lan1 down\nlink set lan1 name gone0\n")
+    renamed(lan1="gone0")
     swd.until(lambda: swd.status()["ports_waiting"] == 1, "a port that waits")
     run("ip", "link", "set", "gone0", "name", "lan1")
     swd.until(lambda: swd.status()["ports_waiting"] == 0 and swd.status()["settled"], "the port")
