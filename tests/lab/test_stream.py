@@ -178,7 +178,7 @@ def test_kept_rule(box, begin):
         def step(name, action):
             start = stream.reach()
             done = action()
-            steps[name] = (start, stream.sent())
+            steps[name] = (start, stream.reach())   # it hears of a change only when it has its turn
             return done
 
         assert step("reload", lambda: swd.call("Apply"))["steps"] == 0
