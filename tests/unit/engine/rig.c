@@ -170,6 +170,24 @@ size_t rig_reload_ok(struct rig *r)
 	return requests;
 }
 
+void rig_reload_reverts(struct rig *r, size_t k)
+{
+	char *before = fake_text(), *after;
+	struct job *job;
+
+	fake_reset_counts();
+	fake.fail_at = k;
+	job = rig_reload(r);
+	fake.fail_at = 0;
+	assert_true(fake.requests >= k);
+	assert_int_equal(job->outcome, APPLY_REVERTED);
+	after = fake_text();
+	assert_same_kernel(before, after);
+	free(before);
+	free(after);
+	job_free(job);
+}
+
 bool rig_has_event(const struct rig *r, const char *part)
 {
 	for (size_t i = 0; i < r->event_count; i++)

@@ -37,6 +37,8 @@ struct job *rig_apply(struct rig *r, const char *yaml, uint32_t confirm_ms);
 struct job *rig_job(struct rig *r, enum job_type type, uint64_t target);
 /* The same, and it must have succeeded. Returns how many requests the kernel got. */
 size_t rig_reload_ok(struct rig *r);
+/* The same, and its k-th request is refused: the kernel must hold what it held. */
+void rig_reload_reverts(struct rig *r, size_t k);
 
 /* Runs SQL on the store of an engine that is stopped. */
 void rig_sql(struct rig *r, const char *sql);
