@@ -122,7 +122,7 @@ def test_nl_05_tc_of_a_big_endian_machine_sends_the_same(machine, build, name, t
             continue
         protocol, kind, *rest = words[0][1:] if words[0][0] == "protocol" else words[0]
         handle = [] if kind == "u32" else ["handle", hex(number)]
-        said = run(machine / "run", "-E", f"LD_PRELOAD={tmp_path}/show.so", machine / "root/sbin/tc", "filter", "add",
+        said = run(machine / "run", "-E", f"LD_PRELOAD={tmp_path}/show.so", machine / "sysroot/sbin/tc", "filter", "add",
                    "block", "10", "protocol", protocol, "pref", number, *handle, kind, *rest)
         message = bytearray.fromhex(said)
         message[8:16] = bytes(8)        # sequence and port

@@ -26,15 +26,15 @@ Acquire::Languages "none";
 """
 COMPILER = """#!/bin/sh
 export LD_LIBRARY_PATH={top}/tools/usr/lib/{host}
-exec {top}/tools/usr/bin/{triplet}-gcc-12 --sysroot={top}/root -B{top}/tools/usr/bin/{triplet}- \\
-	-B{top}/root/usr/lib/gcc/{triplet}/12 -isystem {top}/root/usr/include/{triplet} "$@"
+exec {top}/tools/usr/bin/{triplet}-gcc-12 --sysroot={top}/sysroot -B{top}/tools/usr/bin/{triplet}- \\
+	-B{top}/sysroot/usr/lib/gcc/{triplet}/12 -isystem {top}/sysroot/usr/include/{triplet} "$@"
 """
 ARCHIVER = """#!/bin/sh
 export LD_LIBRARY_PATH={top}/tools/usr/lib/{host}
 exec {top}/tools/usr/bin/{triplet}-ar "$@"
 """
 RUNNER = """#!/bin/sh
-exec {top}/tools/usr/bin/qemu-s390x -L {top}/root "$@"
+exec {top}/tools/usr/bin/qemu-s390x -L {top}/sysroot "$@"
 """
 CROSS = """[binaries]
 c = '{top}/cc'
@@ -42,8 +42,8 @@ ar = '{top}/ar'
 pkgconfig = 'pkg-config'
 exe_wrapper = '{top}/run'
 [properties]
-sys_root = '{top}/root'
-pkg_config_libdir = '{top}/root/usr/lib/{triplet}/pkgconfig'
+sys_root = '{top}/sysroot'
+pkg_config_libdir = '{top}/sysroot/usr/lib/{triplet}/pkgconfig'
 [host_machine]
 system = 'linux'
 cpu_family = 's390x'
@@ -87,7 +87,7 @@ def machine() -> Path:
         log.unlink(missing_ok=True)
         _fetch(work, log)
         for package in sorted((work / "deb").iterdir()):
-            tree = "root" if package.name.endswith("_s390x.deb") else "tools"
+            tree = "sysroot" if package.name.endswith("_s390x.deb") else "tools"
             _said("dpkg-deb", "-x", package, work / tree)
             package.unlink()
         for name, form in forms.items():
