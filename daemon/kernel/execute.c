@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 
 #include "config/base/fault.h"
+#include "daemon/kernel/promote.h"
 #include "daemon/kernel/readback.h"
 #include "daemon/kernel/room.h"
 
@@ -234,11 +235,38 @@ static int batch_fault(struct batch *b, struct kernel_request *r, enum fault_how
 	return failed;
 }
 
+/* Alone between two messages of promote.h, if it needs them. */
+static int batch_take_address(struct batch *b, struct kernel_request *r)
+{
+	const struct address *a = (const struct address *)r->found;
+	bool promoted;
+	uint32_t index;
+	int failed;
+
+	if (!promote_needed(a))
+		return batch_put(b, r);
+	failed = batch_send(b);
+	if (failed < 0)
+		return failed;
+	index = b->k->names.index(a->dev, b->k->names.data);
+	promoted = index && promote_set(b->k->request, index, true) == 0;
+	failed = batch_put(b, r);
+	if (failed == 0)
+		failed = batch_send(b);
+	if (promoted)
+		promote_set(b->k->request, index, false);
+	return failed;
+}
+
 static int batch_add(struct batch *b, struct kernel_request *r)
 {
 	enum fault_how how = fault_at(FAULT_REQUEST);
 
-	return how == FAULT_NONE ? batch_put(b, r) : batch_fault(b, r, how);
+	if (how != FAULT_NONE)
+		return batch_fault(b, r, how);
+	return r->op == KERNEL_REMOVE && r->found && r->found->kind == KIND_ADDRESS
+		       ? batch_take_address(b, r)
+		       : batch_put(b, r);
 }
 
 static int execute(struct kernel *k, struct kernel_request *list, size_t n)

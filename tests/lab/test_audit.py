@@ -86,6 +86,20 @@ def test_clean(swd):
     assert swd.cli("audit", "nowhere", check=False)[0] == 1
 
 
+def test_a_foreign_address_behind_ours_stays_when_ours_goes(swd):
+    """Linux makes a second address of a prefix a secondary of the first, and takes it away with that."""
+    def shown():
+        link = json.loads(run("ip", "-4", "-j", "addr", "show", "dev", "lan3.30").stdout)[0]
+        return {a["local"]: "secondary" in a for a in link["addr_info"]}
+
+    knob = Path("/proc/sys/net/ipv4/conf/lan3.30/promote_secondaries")
+    run("ip", "addr", "add", "192.0.2.0/31", "dev", "lan3.30")
+    assert knob.read_text() == "0\n" and shown() == {"192.0.2.1": False, "192.0.2.0": True}
+    swd.apply(text().replace(f"[{ADDRESS}]", "[198.51.100.1/31]"))
+    assert shown() == {"192.0.2.0": False, "198.51.100.1": False}
+    assert knob.read_text() == "0\n"
+
+
 def test_foreign_filters_are_told_with_what_they_are(swd):
     tc("filter add block 10 protocol ip pref 3 flower dst_ip 10.0.0.2",
        "filter add block 10 protocol ip pref 60000 flower skip_sw dst_ip 10.0.0.1 action drop")
