@@ -17,7 +17,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from labkit import cache, kernel, reports, testfile     # noqa: E402
+from labkit import cache, kernel, paths, reports, series, testfile, variants    # noqa: E402
 from labkit.paths import LabError                       # noqa: E402
 
 LAB = {"host": True, "builds": ["6.1"], "timeout": 900}
@@ -309,3 +309,54 @@ def test_what_a_test_file_asks_for(tmp_path):
         path.write_text(wrong)
         with pytest.raises(LabError):
             testfile.read(path)
+
+
+@pytest.fixture
+def two_ideas(tmp_path, monkeypatch):
+    """A series of a kernel with two groups, whose patches are not all in one piece."""
+    monkeypatch.setattr(paths, "PATCHES", tmp_path)
+    monkeypatch.setattr(paths, "REPO", tmp_path)
+    names = ["bypass-1-count.patch", "dsa-index-1-x.patch", "bypass-2-cls_u32-go.patch"]
+    for name in names:
+        (tmp_path / "6.1").mkdir(exist_ok=True)
+        (tmp_path / "6.1" / name).write_text(f"about {name}\n\ndiff --git a b\n+config {name[0]}\n")
+    (tmp_path / "6.1/series").write_text("# a word\n" + "\n".join(names) + "\n")
+    (tmp_path / "6.1/kconfig").write_text("CONFIG_b=y\nCONFIG_d=y\nCONFIG_STOCK=y\n")
+    return tmp_path / "6.1"
+
+
+@pytest.mark.parametrize("name, kept, options", [
+    ("6.1", [], set()),
+    ("6.1-swd", ["bypass-1", "dsa-index-1", "bypass-2"], {"b", "d", "STOCK"}),
+    ("6.1+bypass", ["bypass-1", "bypass-2"], {"b", "STOCK"}),
+    ("6.1+bypass-1", ["bypass-1"], {"b", "STOCK"}),
+    ("6.1+dsa-index", ["dsa-index-1"], {"d", "STOCK"}),
+    ("6.1-debug+dsa-index-1+bypass-1", ["bypass-1", "dsa-index-1"], {"b", "d", "STOCK"})])
+def test_a_kernel_with_a_part_of_the_patches(two_ideas, name, kept, options):
+    variant = variants.find(name)
+    assert variant.name == name
+    assert [p.name.rsplit("-", 1)[0].removesuffix("-cls_u32")
+            for p in kernel.patches(variant)] == kept
+    assert {o[7:] for o in kernel.options(variant)} & {"b", "d", "STOCK"} == options
+
+
+@pytest.mark.parametrize("name", ["6.1+bypas", "6.1+bypass-3", "6.1+bypass-0", "6.1+", "6.1+dsa",
+                                  "6.1-swd+bypass", "6.12+bypass"])
+def test_a_part_that_is_not_there(two_ideas, name):
+    with pytest.raises(LabError):
+        variants.find(name)
+
+
+@pytest.mark.parametrize("line", ["0001-x.patch", "bypass-4-x.patch", "bypass-3-gone.patch"])
+def test_a_series_that_is_not_in_order(two_ideas, line):
+    (two_ideas / "0001-x.patch").touch()
+    (two_ideas / "bypass-4-x.patch").touch()
+    with open(two_ideas / "series", "a") as out:
+        out.write(line + "\n")
+    with pytest.raises(LabError):
+        series.patches("6.1")
+
+
+@pytest.mark.parametrize("directory", sorted(paths.PATCHES.iterdir()), ids=lambda d: d.name)
+def test_each_patch_is_in_its_series(directory):
+    assert sorted(series.patches(directory.name)) == sorted(directory.glob("*.patch"))

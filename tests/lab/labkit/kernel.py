@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import cache, paths, progress
+from . import cache, paths, progress, series
 from .paths import LabError
 from .variants import Variant, find
 
@@ -100,40 +100,27 @@ def wanted(fragment: Path) -> dict:
 
 
 def options(variant: Variant) -> dict:
-    """What all fragments of VARIANT want together; a later one overrules."""
+    """What all fragments of VARIANT want together; a later one overrules. An option that only a
+    patch which VARIANT leaves out would add is not there."""
     found = {}
     for fragment in fragments(variant):
         found.update(wanted(fragment))
+    if variant.parts:
+        absent = series.new_options(series.patches(variant.kernel))
+        for name in absent - series.new_options(patches(variant)):
+            found.pop(name, None)
     return found
 
 
 def patches(variant: Variant) -> list:
-    """The files of the series, in order."""
-    if not variant.patched:
-        return []
-    series = paths.PATCHES / variant.kernel / "series"
-    names = [series.name]
-    if series.exists():
-        names = [line.split()[0] for line in series.read_text().splitlines()
-                 if line.strip() and not line.startswith("#")]
-    found = [series.parent / name for name in names]
-    for path in found:
-        if not path.exists() or path == series:
-            raise LabError(f"{variant.name} wants {path.relative_to(paths.REPO)}, which is not there")
-    return found
-
-
-def _changes(patch: Path) -> bytes:
-    """What PATCH does to the tree, without the words before it: they may be corrected freely."""
-    text = patch.read_bytes()
-    return text[text.find(b"\ndiff --git ") + 1:]
+    return series.patches(variant.kernel, variant.parts) if variant.patched else []
 
 
 def key(variant: Variant) -> str:
     parts = [_package(variant.kernel), compiler(), FLAGS[variant.machine],
              TARGETS[variant.machine], LEFT_OUT, sorted(options(variant).items())]
     for path in patches(variant):
-        parts += [path.name, _changes(path)]
+        parts.append(series.changes(path))
     if variant.base:
         parts.append(key(find(variant.base)))
     return cache.key_of(*parts)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernels the lab knows: a row each."""
-from dataclasses import dataclass
+"""The kernels the lab knows: a row each. A name behind which groups of patches stand, like
+6.1+bypass+doorbell or 6.1-smp+bypass-3, is its row with that part of the series alone."""
+from dataclasses import dataclass, replace
 
+from . import series
 from .paths import LabError
 
 
@@ -12,6 +14,7 @@ class Variant:
     machine: str                # "um" (an ordinary program) or "x86" (under QEMU)
     fragments: tuple            # files in tests/lab/kernel, merged in this order
     patched: bool = False       # with kmod/patches/<kernel>
+    parts: tuple = ()           # only these of its groups; none: all
     base: str = None            # the variant whose built tree is taken as a start
     leaks: bool = False         # has kmemleak: scanned at the end of each run
     memory: str = "512M"
@@ -23,6 +26,8 @@ VARIANTS = {v.name: v for v in (
     Variant("6.1", "6.1", "um", _UM + ("6.1.config",)),
     Variant("6.12", "6.12", "um", _UM + ("6.12.config",)),
     Variant("6.1-swd", "6.1", "um", _UM + ("6.1.config", "swd.config"), patched=True, base="6.1"),
+    Variant("6.12-swd", "6.12", "um", _UM + ("6.12.config", "swd.config"), patched=True,
+            base="6.12"),
     Variant("6.1-debug", "6.1", "um", _UM + ("6.1.config", "debug.config", "um-debug.config"),
             patched=True, leaks=True, memory="1024M"),
     Variant("6.1-smp", "6.1", "x86",
@@ -32,6 +37,11 @@ VARIANTS = {v.name: v for v in (
 
 
 def find(name: str) -> Variant:
-    if name not in VARIANTS:
-        raise LabError(f"no variant {name!r}; there are: {', '.join(VARIANTS)}")
-    return VARIANTS[name]
+    row, *parts = name.split("+")
+    if row not in VARIANTS or (parts and VARIANTS[row].base):
+        raise LabError(f"no variant {name!r}; there are: {', '.join(VARIANTS)}, and 6.1+GROUP")
+    if not parts:
+        return VARIANTS[row]
+    found = VARIANTS[row if VARIANTS[row].patched else f"{row}-swd"]
+    series.patches(found.kernel, parts)
+    return replace(found, name=name, parts=tuple(parts))
