@@ -17,6 +17,7 @@ static struct dentry *swsim_root;
 
 struct swsim_knob {
 	const char *name;
+	bool nic; /* a DSA switch has none */
 	void (*show)(struct seq_file *seq, struct swsim_inst *inst);
 	int (*store)(struct swsim_inst *inst, char *text); /* the lock is held */
 };
@@ -218,16 +219,25 @@ static void show_counters(struct seq_file *seq, struct swsim_inst *inst)
 	}
 }
 
-#define KNOB(knob)                               \
-	{                                        \
-#knob, show_##knob, store_##knob \
+#define KNOB(knob)                                      \
+	{                                               \
+#knob, false, show_##knob, store_##knob \
+	}
+
+#define KNOB_NIC(knob)                                             \
+	{                                                          \
+#knob, true, swsim_show_##knob, swsim_store_##knob \
 	}
 
 static const struct swsim_knob knobs[] = {
-	KNOB(table_size),     KNOB(pref_range),	      KNOB(chain_max),
-	KNOB(deny_fields),    KNOB(deny_actions),     KNOB(deny_replace),
-	KNOB(deny_equal_key), KNOB(one_callback),     KNOB(fail_next),
-	KNOB(fail_after),     KNOB(install_delay_ms), { "counters", show_counters, NULL },
+	KNOB(table_size),	  KNOB(pref_range),
+	KNOB(chain_max),	  KNOB(deny_fields),
+	KNOB(deny_actions),	  KNOB(deny_replace),
+	KNOB(deny_equal_key),	  KNOB(one_callback),
+	KNOB(fail_next),	  KNOB(fail_after),
+	KNOB(install_delay_ms),	  { "counters", false, show_counters, NULL },
+	KNOB_NIC(tx_busy),	  KNOB_NIC(tx_stop),
+	KNOB_NIC(tx_doorbell_ns), { "tx_queues", true, swsim_show_tx_queues, NULL },
 };
 
 static const struct swsim_knob *swsim_knob_of(const struct file *file)
@@ -378,8 +388,9 @@ void swsim_debugfs_add(struct swsim_inst *inst)
 
 	inst->debugfs = debugfs_create_dir(inst->name, swsim_root);
 	for (i = 0; i < ARRAY_SIZE(knobs); i++)
-		debugfs_create_file(knobs[i].name, knobs[i].store ? 0644 : 0444, inst->debugfs,
-				    inst, &swsim_knob_fops);
+		if (!knobs[i].nic || inst->txqs)
+			debugfs_create_file(knobs[i].name, knobs[i].store ? 0644 : 0444,
+					    inst->debugfs, inst, &swsim_knob_fops);
 	debugfs_create_file("rules", 0444, inst->debugfs, inst, &swsim_rules_fops);
 	ports = debugfs_create_dir("ports", inst->debugfs);
 	for (i = 0; i < inst->nports; i++) {

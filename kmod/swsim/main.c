@@ -11,6 +11,10 @@ static unsigned int nics;
 module_param(nics, uint, 0444);
 MODULE_PARM_DESC(nics, "number of NIC ports: sim0, sim1, ... with wires sim0w, ... (0 to 64)");
 
+static unsigned int queues = 1;
+module_param(queues, uint, 0444);
+MODULE_PARM_DESC(queues, "transmit queues of each NIC port (1 to 64)");
+
 static unsigned int ports;
 module_param(ports, uint, 0444);
 MODULE_PARM_DESC(ports, "user ports of one DSA switch: lan1, ... behind cpu0 (0 to 11)");
@@ -19,11 +23,11 @@ static int __init swsim_init(void)
 {
 	int err;
 
-	if (nics > 64)
+	if (nics > 64 || !queues || queues > 64)
 		return -ERANGE;
 	swsim_lookup_init();
 	swsim_debugfs_init();
-	err = swsim_nics_add(nics);
+	err = swsim_nics_add(nics, queues);
 	if (err)
 		goto debugfs;
 	err = swsim_dsa_init(ports);

@@ -45,12 +45,7 @@ static netdev_tx_t swsim_nic_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct swsim_nic *nic = netdev_priv(dev);
 
-	skb_orphan(skb);
-	skb_scrub_packet(skb, true);
-	skb->priority = 0;
-	skb->dev = dev;
-	swsim_cpu_tx(nic->port, skb);
-	return NETDEV_TX_OK;
+	return swsim_txqs_xmit(nic->port->inst->txqs, skb);
 }
 
 /* To the kernel, as a driver does. RCU read lock held, BH off. */
@@ -76,13 +71,15 @@ static void swsim_nic_link(struct swsim_port *port)
 
 static int swsim_nic_open(struct net_device *dev)
 {
-	netif_start_queue(dev);
+	netif_tx_start_all_queues(dev);
 	return 0;
 }
 
 static int swsim_nic_stop(struct net_device *dev)
 {
-	netif_stop_queue(dev);
+	struct swsim_nic *nic = netdev_priv(dev);
+
+	swsim_txqs_down(nic->port->inst->txqs, dev);
 	return 0;
 }
 
@@ -306,7 +303,6 @@ static void swsim_nic_setup(struct net_device *dev)
 	dev->hw_features |= NETIF_F_HW_TC;
 	dev->min_mtu = ETH_MIN_MTU;
 	dev->max_mtu = 9000;
-	swsim_set_lltx(dev);
 }
 
 /* The port of a NIC netdev, or NULL when it is none. */
@@ -320,7 +316,7 @@ struct swsim_port *swsim_nic_port(struct net_device *dev)
 	return nic->port;
 }
 
-static int swsim_nic_add(unsigned int i)
+static int swsim_nic_add(unsigned int i, unsigned int queues)
 {
 	struct swsim_port *port;
 	struct swsim_nic *nic;
@@ -347,11 +343,18 @@ static int swsim_nic_add(unsigned int i)
 	port->to_cpu = swsim_nic_to_cpu;
 	port->link = swsim_nic_link;
 
-	nics[i].dev = alloc_netdev(sizeof(*nic), name, NET_NAME_USER, swsim_nic_setup);
+	nics[i].dev =
+		alloc_netdev_mqs(sizeof(*nic), name, NET_NAME_USER, swsim_nic_setup, queues, 1);
 	if (!nics[i].dev)
 		return -ENOMEM;
 	nic = netdev_priv(nics[i].dev);
 	nic->port = port;
+	nics[i].inst->txqs = swsim_txqs_new(port, nics[i].dev, queues);
+	if (!nics[i].inst->txqs) {
+		free_netdev(nics[i].dev);
+		nics[i].dev = NULL;
+		return -ENOMEM;
+	}
 	SET_NETDEV_DEV(nics[i].dev, &nics[i].parent->dev);
 	netif_carrier_off(nics[i].dev);
 	err = register_netdev(nics[i].dev);
@@ -386,8 +389,10 @@ static void swsim_nic_del(unsigned int i)
 		unregister_netdev(nics[i].dev); /* unbinds its blocks, which empties the table */
 		free_netdev(nics[i].dev);
 	}
-	if (nics[i].inst)
+	if (nics[i].inst) {
+		swsim_txqs_free(nics[i].inst->txqs);
 		swsim_inst_free(nics[i].inst);
+	}
 	platform_device_unregister(nics[i].parent);
 }
 
@@ -399,8 +404,8 @@ void swsim_nics_del(void)
 	nics = NULL;
 }
 
-/* Adds sim0 to sim<count - 1>; on an error, none. */
-int swsim_nics_add(unsigned int count)
+/* Adds sim0 to sim<count - 1>, with that many transmit queues each; on an error, none. */
+int swsim_nics_add(unsigned int count, unsigned int queues)
 {
 	unsigned int i;
 	int err;
@@ -410,7 +415,7 @@ int swsim_nics_add(unsigned int count)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
 		nr_nics = i + 1;
-		err = swsim_nic_add(i);
+		err = swsim_nic_add(i, queues);
 		if (err) {
 			swsim_nics_del();
 			return err;

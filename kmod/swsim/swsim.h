@@ -239,6 +239,7 @@ struct swsim_inst {
 	u32 nrules;
 	struct swsim_limits limits;
 	struct dentry *debugfs;
+	struct swsim_txqs *txqs; /* NULL for a DSA switch */
 	struct devlink *devlink;
 	bool own_devlink; /* false: it is DSA's */
 	struct device *dev;
@@ -269,8 +270,22 @@ void swsim_wire_out(struct swsim_port *port, struct sk_buff *skb);
 int swsim_tstats_init(struct net_device *dev); /* ndo_init and ndo_uninit of what has dev->tstats */
 void swsim_tstats_uninit(struct net_device *dev);
 
+/* txq.c: the transmit queues of a NIC port; xmit is under the lock of the frame's queue */
+struct swsim_txqs *swsim_txqs_new(struct swsim_port *port, struct net_device *dev,
+				  unsigned int count);
+void swsim_txqs_free(struct swsim_txqs *txqs);
+void swsim_txqs_down(struct swsim_txqs *txqs, struct net_device *dev);
+netdev_tx_t swsim_txqs_xmit(struct swsim_txqs *txqs, struct sk_buff *skb);
+void swsim_show_tx_doorbell_ns(struct seq_file *seq, struct swsim_inst *inst);
+int swsim_store_tx_doorbell_ns(struct swsim_inst *inst, char *text);
+void swsim_show_tx_busy(struct seq_file *seq, struct swsim_inst *inst);
+int swsim_store_tx_busy(struct swsim_inst *inst, char *text);
+void swsim_show_tx_stop(struct seq_file *seq, struct swsim_inst *inst);
+int swsim_store_tx_stop(struct swsim_inst *inst, char *text);
+void swsim_show_tx_queues(struct seq_file *seq, struct swsim_inst *inst);
+
 /* nic.c, dsa.c */
-int swsim_nics_add(unsigned int count);
+int swsim_nics_add(unsigned int count, unsigned int queues);
 void swsim_nics_del(void);
 struct swsim_port *swsim_nic_port(struct net_device *dev);
 int swsim_dsa_init(unsigned int ports);

@@ -17,13 +17,13 @@ def run(*command, check=True, text=None):
     return done
 
 
-def load(nics=0, ports=0, up=True):
+def load(nics=0, ports=0, queues=1, up=True):
     """Loads the module anew, and brings all its devices up, quiet."""
     for scope in ("all", "default"):
         Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
     unload()
     no_helper()
-    run("modprobe", "swsim", f"nics={nics}", f"ports={ports}")
+    run("modprobe", "swsim", f"nics={nics}", f"ports={ports}", f"queues={queues}")
     names = [f"sim{i}" for i in range(nics)] + [f"lan{i + 1}" for i in range(ports)]
     if not up:
         return names
@@ -143,6 +143,12 @@ def rules(instance, having=""):
         packets, count = re.search(r"packets (\d+) bytes (\d+)", counts).groups()
         found.append((match, actions.strip(), int(packets), int(count)))
     return found
+
+
+def tx_queues(instance):
+    """A list with {name: number} for each transmit queue of a NIC: frames bells waiting ..."""
+    rows = [line.split()[1:] for line in knob(instance, "tx_queues").splitlines()]
+    return [dict(zip(row[::2], map(int, row[1::2]))) for row in rows]
 
 
 def counters(instance):
