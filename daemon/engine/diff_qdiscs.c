@@ -76,11 +76,83 @@ static bool comes_late(const struct diff_walk *w, const struct qdisc *q)
 	return late;
 }
 
+static bool takes_over(const struct diff_walk *w, const struct qdisc *found)
+{
+	const struct qdisc *wanted = w->in->wanted ? state_find(w->in->wanted, found) : NULL;
+
+	return wanted && wanted->takeover;
+}
+
+/* True if a found qdisc binds what it does all the time. */
+static bool stays_bound(const struct diff_walk *w, const struct qdisc *found)
+{
+	const struct qdisc *wanted = w->in->wanted ? state_find(w->in->wanted, found) : NULL;
+
+	if (!diff_dev_there(w, found->dev) || is_fresh(w, found->dev))
+		return false;
+	if (wanted && kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj))
+		return true;
+	return !owned_has(w->in->owned, &found->obj) && !takes_over(w, found);
+}
+
+/* True if nothing has to go before it: then it comes in front of those that replace others. */
+static bool comes_first(const struct diff_walk *w, const struct qdisc *wanted)
+{
+	return !state_find(w->in->found, wanted) || is_fresh(w, wanted->dev);
+}
+
+/* True if the block has other bindings from when that one goes on. */
+static bool is_bound_without(const struct diff_walk *w, const struct qdisc *q, uint32_t block,
+			     bool early)
+{
+	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
+		const struct qdisc *other = state_at(w->in->found, KIND_QDISC, i);
+
+		if (other != q && binds(other, block) && stays_bound(w, other))
+			return true;
+	}
+	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC) && !early; i++) {
+		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
+
+		if (!streq(other->dev, q->dev) && binds(other, block) && comes_first(w, other) &&
+		    diff_dev_there(w, other->dev) && !comes_late(w, other))
+			return true;
+	}
+	return false;
+}
+
+/* The first foreign filter of a block that would go with its last binding, or NULL. */
+static const struct filter *foreign_kept_by(const struct diff_walk *w, const struct qdisc *q,
+					    uint32_t block, bool early)
+{
+	const struct block *wanted = w->in->wanted ? state_block(w->in->wanted, block) : NULL;
+	size_t i, end;
+
+	if (!block || (wanted && wanted->foreign == FOREIGN_EVICT))
+		return NULL;
+	state_block_filters(w->in->found, block, &i, &end);
+	for (; i < end; i++) {
+		const struct filter *f = state_at(w->in->found, KIND_FILTER, i);
+
+		if (f->owner == OWNER_FOREIGN)
+			return is_bound_without(w, q, block, early) ? NULL : f;
+	}
+	return NULL;
+}
+
+const struct filter *diff_foreign_of(const struct diff_walk *w, const struct qdisc *q, bool early)
+{
+	const struct filter *f = foreign_kept_by(w, q, q->ingress_block, early);
+
+	return f ? f : foreign_kept_by(w, q, q->egress_block, early);
+}
+
 /* True if a wanted qdisc can be put in: nobody's qdisc is there, or one that may go. */
 static bool has_room(const struct diff_walk *w, const struct qdisc *wanted,
 		     const struct qdisc *found)
 {
-	return !found || wanted->takeover || owned_has(w->in->owned, &found->obj);
+	return !found || wanted->takeover ||
+	       (owned_has(w->in->owned, &found->obj) && !diff_foreign_of(w, found, false));
 }
 
 bool diff_block_bound(const struct diff_walk *w, uint32_t block)
@@ -192,6 +264,9 @@ int diff_qdisc_with(struct diff_walk *w, const char *dev)
 static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 {
 	const struct qdisc *found = state_find(w->in->found, wanted);
+	const struct filter *foreign;
+	char label[OBJECT_LABEL];
+	bool ours;
 
 	if (!diff_dev_there(w, wanted->dev))
 		return plan_wait(w->plan, wanted->dev, &wanted->obj);
@@ -199,10 +274,17 @@ static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 		return plan_add(w->plan, KERNEL_ADD, STEP_MISSING, &wanted->obj, NULL);
 	if (kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj))
 		return 0;
-	if (owned_has(w->in->owned, &found->obj))
+	ours = owned_has(w->in->owned, &found->obj);
+	foreign = ours ? diff_foreign_of(w, found, false) : NULL;
+	if (ours && !foreign)
 		return replace_qdisc(w, wanted, found, STEP_DIFFERENT);
 	if (wanted->takeover)
 		return replace_qdisc(w, wanted, found, STEP_TAKEOVER);
+	if (foreign) {
+		object_label(&foreign->obj, label);
+		return plan_conflict(w->plan, &wanted->obj, true,
+				     "what it replaces holds a foreign filter: %s", label);
+	}
 	return plan_conflict(w->plan, &wanted->obj, true,
 			     "%s has a %s qdisc that is not swd's; takeover: true would replace it",
 			     wanted->dev, found->type);
@@ -217,8 +299,7 @@ static int diff_qdiscs(struct diff_walk *w, bool late)
 			const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
 			int r;
 
-			if ((state_find(w->in->found, q) == NULL) != come ||
-			    comes_late(w, q) != late)
+			if (comes_first(w, q) != come || comes_late(w, q) != late)
 				continue;
 			r = diff_qdisc(w, q);
 			if (r < 0)
@@ -238,37 +319,6 @@ int diff_qdiscs_late(struct diff_walk *w)
 	return diff_qdiscs(w, true);
 }
 
-/* The first foreign filter of a block that would go with its last binding, or NULL. */
-static const struct filter *foreign_kept_by(const struct diff_walk *w, const struct qdisc *q,
-					    uint32_t block)
-{
-	size_t i, end;
-
-	if (!block)
-		return NULL;
-	for (i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
-		const struct qdisc *other = state_at(w->in->found, KIND_QDISC, i);
-
-		if (other != q && binds(other, block) && !diff_is_leftover(w, &other->obj))
-			return NULL;
-	}
-	state_block_filters(w->in->found, block, &i, &end);
-	for (; i < end; i++) {
-		const struct filter *f = state_at(w->in->found, KIND_FILTER, i);
-
-		if (f->owner == OWNER_FOREIGN)
-			return f;
-	}
-	return NULL;
-}
-
-const struct filter *diff_foreign_of(const struct diff_walk *w, const struct qdisc *q)
-{
-	const struct filter *f = foreign_kept_by(w, q, q->ingress_block);
-
-	return f ? f : foreign_kept_by(w, q, q->egress_block);
-}
-
 int diff_qdiscs_leftover(struct diff_walk *w)
 {
 	for (size_t i = state_count(w->in->found, KIND_QDISC); i-- > 0;) {
@@ -280,7 +330,7 @@ int diff_qdiscs_leftover(struct diff_walk *w)
 		if (!diff_is_leftover(w, &q->obj) || diff_name_in(&w->gone, q->dev) ||
 		    is_fresh(w, q->dev))
 			continue;
-		foreign = diff_foreign_of(w, q);
+		foreign = diff_foreign_of(w, q, false);
 		if (foreign) {
 			object_label(&foreign->obj, label);
 			r = plan_conflict(w->plan, &q->obj, false,

@@ -182,7 +182,7 @@ static const struct filter *foreign_on(const struct diff_walk *w, const struct v
 	COPY_NAME(key.dev, v->name);
 	q = state_find(w->in->found, &key);
 	if (q)
-		foreign = diff_foreign_of(w, q);
+		foreign = diff_foreign_of(w, q, true);
 	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN) && depth && !foreign; i++) {
 		const struct vlan *upper = state_at(w->in->found, KIND_VLAN, i);
 
