@@ -98,6 +98,7 @@ struct address {
 	uint8_t prefix_len;
 	uint8_t addr[16]; /* network order, IPv4 in the first four */
 	uint8_t scope;	  /* found only: RT_SCOPE_* */
+	uint8_t passing;  /* found only: somebody made it for a time */
 };
 
 /* ---- blocks ---- */

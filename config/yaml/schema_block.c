@@ -50,8 +50,8 @@ static const struct key keys[] = {
 		.name = "takeover", .type = &value_bool,
 		.offset = offsetof(struct draft_block, takeover),
 		.def = "false",
-		.doc = "may replace a clsact or ingress qdisc that somebody else made, with all "
-		       "its filters",
+		.doc = "may replace a clsact or ingress qdisc that somebody else made, or whose "
+		       "block holds filters of others, with all its filters",
 	},
 	[BLOCK_OFFLOAD] = {
 		.name = "offload", .type = &value_word,

@@ -82,10 +82,10 @@ int diff_vlans_leftover(struct diff_walk *w);
 /* Ours of a device that is taken away: goes first, with the filters that go with it. */
 int diff_qdisc_with(struct diff_walk *w, const char *dev);
 /*
- * The first foreign filter that would go with the qdisc, or NULL. early: with a device that goes
- * before any qdisc comes; else behind those that come first.
+ * What others have on the device as a clsact or in one of ours, and would go with the device; or
+ * NULL. early: it goes before any qdisc comes; else behind those that come first.
  */
-const struct filter *diff_foreign_of(const struct diff_walk *w, const struct qdisc *q, bool early);
+const struct object *diff_foreign_on(const struct diff_walk *w, const char *dev, bool early);
 /* Steps for the qdiscs before the filters, and behind them; then for those no longer wanted. */
 int diff_qdiscs_early(struct diff_walk *w);
 int diff_qdiscs_late(struct diff_walk *w);

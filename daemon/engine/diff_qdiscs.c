@@ -83,14 +83,19 @@ static bool takes_over(const struct diff_walk *w, const struct qdisc *found)
 	return wanted && wanted->takeover;
 }
 
-/* True if a found qdisc binds what it does all the time. */
-static bool stays_bound(const struct diff_walk *w, const struct qdisc *found)
+static bool as_wanted(const struct diff_walk *w, const struct qdisc *found)
 {
 	const struct qdisc *wanted = w->in->wanted ? state_find(w->in->wanted, found) : NULL;
 
+	return wanted && kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj);
+}
+
+/* True if a found qdisc binds what it does all the time. */
+static bool stays_bound(const struct diff_walk *w, const struct qdisc *found)
+{
 	if (!diff_dev_there(w, found->dev) || is_fresh(w, found->dev))
 		return false;
-	if (wanted && kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj))
+	if (as_wanted(w, found))
 		return true;
 	return !owned_has(w->in->owned, &found->obj) && !takes_over(w, found);
 }
@@ -121,7 +126,10 @@ static bool is_bound_without(const struct diff_walk *w, const struct qdisc *q, u
 	return false;
 }
 
-/* The first foreign filter of a block that would go with its last binding, or NULL. */
+/*
+ * The first foreign filter of a block that would go with its last binding, or NULL. early: the
+ * binding goes before any comes, else behind those that come first.
+ */
 static const struct filter *foreign_kept_by(const struct diff_walk *w, const struct qdisc *q,
 					    uint32_t block, bool early)
 {
@@ -140,11 +148,27 @@ static const struct filter *foreign_kept_by(const struct diff_walk *w, const str
 	return NULL;
 }
 
-const struct filter *diff_foreign_of(const struct diff_walk *w, const struct qdisc *q, bool early)
+static const struct filter *foreign_of(const struct diff_walk *w, const struct qdisc *q, bool early)
 {
 	const struct filter *f = foreign_kept_by(w, q, q->ingress_block, early);
 
 	return f ? f : foreign_kept_by(w, q, q->egress_block, early);
+}
+
+const struct object *diff_foreign_on(const struct diff_walk *w, const char *dev, bool early)
+{
+	struct qdisc key = { .obj.kind = KIND_QDISC };
+	const struct filter *f;
+	const struct qdisc *q;
+
+	COPY_NAME(key.dev, dev);
+	q = state_find(w->in->found, &key);
+	if (!q || takes_over(w, q))
+		return NULL;
+	if (!owned_has(w->in->owned, &q->obj) && !as_wanted(w, q))
+		return &q->obj;
+	f = foreign_of(w, q, early);
+	return f ? &f->obj : NULL;
 }
 
 /* True if a wanted qdisc can be put in: nobody's qdisc is there, or one that may go. */
@@ -152,7 +176,7 @@ static bool has_room(const struct diff_walk *w, const struct qdisc *wanted,
 		     const struct qdisc *found)
 {
 	return !found || wanted->takeover ||
-	       (owned_has(w->in->owned, &found->obj) && !diff_foreign_of(w, found, false));
+	       (owned_has(w->in->owned, &found->obj) && !foreign_of(w, found, false));
 }
 
 bool diff_block_bound(const struct diff_walk *w, uint32_t block)
@@ -275,7 +299,7 @@ static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 	if (kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj))
 		return 0;
 	ours = owned_has(w->in->owned, &found->obj);
-	foreign = ours ? diff_foreign_of(w, found, false) : NULL;
+	foreign = ours ? foreign_of(w, found, false) : NULL;
 	if (ours && !foreign)
 		return replace_qdisc(w, wanted, found, STEP_DIFFERENT);
 	if (wanted->takeover)
@@ -283,7 +307,9 @@ static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 	if (foreign) {
 		object_label(&foreign->obj, label);
 		return plan_conflict(w->plan, &wanted->obj, true,
-				     "what it replaces holds a foreign filter: %s", label);
+				     "what it replaces holds a foreign filter: %s; takeover: true "
+				     "would let it go",
+				     label);
 	}
 	return plan_conflict(w->plan, &wanted->obj, true,
 			     "%s has a %s qdisc that is not swd's; takeover: true would replace it",
@@ -330,7 +356,7 @@ int diff_qdiscs_leftover(struct diff_walk *w)
 		if (!diff_is_leftover(w, &q->obj) || diff_name_in(&w->gone, q->dev) ||
 		    is_fresh(w, q->dev))
 			continue;
-		foreign = diff_foreign_of(w, q, false);
+		foreign = foreign_of(w, q, false);
 		if (foreign) {
 			object_label(&foreign->obj, label);
 			r = plan_conflict(w->plan, &q->obj, false,

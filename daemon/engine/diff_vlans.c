@@ -7,6 +7,8 @@
 #include "daemon/engine/diff.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
 
 #include "daemon/engine/owned.h"
 
@@ -19,6 +21,79 @@ bool diff_dev_went(const struct diff_walk *w, const char *dev)
 	return v && (diff_name_in(&w->fresh, dev) || diff_name_in(&w->early, dev) ||
 		     diff_dev_went(w, v->link));
 }
+
+/* ---- what others have on a VLAN ---- */
+
+/* Neither made by swd, nor such as it would put back. */
+static bool is_foreign(const struct diff_walk *w, const struct object *o)
+{
+	const struct object *wanted = w->in->wanted ? state_find(w->in->wanted, o) : NULL;
+
+	return !owned_has(w->in->owned, o) && !(wanted && owned_is(wanted, o));
+}
+
+static const struct object *foreign_address(const struct diff_walk *w, const char *dev)
+{
+	for (size_t i = 0; i < state_count(w->in->found, KIND_ADDRESS); i++) {
+		const struct address *a = state_at(w->in->found, KIND_ADDRESS, i);
+
+		/* Those of the link's own come and go with it; who made one for a time renews it.
+		 */
+		if (streq(a->dev, dev) && a->scope != RT_SCOPE_LINK && !a->passing &&
+		    is_foreign(w, &a->obj))
+			return &a->obj;
+	}
+	return NULL;
+}
+
+/*
+ * The first of what others have on the VLAN, or on one above it, and would go with it; or NULL.
+ * early: see diff_foreign_on().
+ */
+static const struct object *foreign_on(const struct diff_walk *w, const struct vlan *v, bool early,
+				       int depth)
+{
+	const struct object *foreign = diff_foreign_on(w, v->name, early);
+
+	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN) && depth && !foreign; i++) {
+		const struct vlan *upper = state_at(w->in->found, KIND_VLAN, i);
+
+		if (!streq(upper->link, v->name) || diff_dev_went(w, upper->name))
+			continue;
+		foreign = is_foreign(w, &upper->obj) ? &upper->obj
+						     : foreign_on(w, upper, early, depth - 1);
+	}
+	for (size_t i = 0; i < state_count(w->in->found, KIND_PORT) && !foreign; i++) {
+		const struct port *upper = state_at(w->in->found, KIND_PORT, i);
+
+		if (streq(upper->facts.lower, v->name))
+			foreign = &upper->obj;
+	}
+	return foreign ? foreign : foreign_address(w, v->name);
+}
+
+static int conflict_held(struct diff_walk *w, const struct object *object, bool blocking,
+			 const char *who, const struct object *foreign)
+{
+	bool device = foreign->kind == KIND_PORT || foreign->kind == KIND_VLAN;
+	char label[OBJECT_LABEL];
+
+	object_label(foreign, label);
+	return plan_conflict(w->plan, object, blocking, "%s holds a foreign %s: %s", who,
+			     device ? "device" : kind_ops((enum kind)foreign->kind)->name, label);
+}
+
+/* What must go before the wanted one comes, and can't. */
+static int conflict_first(struct diff_walk *w, const struct vlan *wanted, const struct vlan *v,
+			  const struct object *foreign)
+{
+	char who[IFNAMSIZ + 32];
+
+	snprintf(who, sizeof(who), "%s would have to go first, and", v->name);
+	return conflict_held(w, &wanted->obj, true, who, foreign);
+}
+
+/* ---- steps ---- */
 
 /* Takes a device away, and before it what rests on it, each by a step that can be undone. */
 static int take_vlan(struct diff_walk *w, const struct vlan *v, enum step_reason reason)
@@ -55,38 +130,23 @@ static const struct vlan *in_the_way(const struct diff_walk *w, const struct vla
 	return NULL;
 }
 
-/* The VLAN, or one above it, if nobody wants it but it stays; or NULL. */
-static const struct vlan *kept_on(const struct diff_walk *w, const struct vlan *v)
-{
-	const struct vlan *kept = NULL;
-
-	if (diff_is_leftover(w, &v->obj) && !diff_name_in(&w->gone, v->name))
-		return v;
-	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN) && !kept; i++) {
-		const struct vlan *upper = state_at(w->in->found, KIND_VLAN, i);
-
-		if (streq(upper->link, v->name))
-			kept = kept_on(w, upper);
-	}
-	return kept;
-}
-
 static int vlan_make(struct diff_walk *w, const struct vlan *wanted, enum step_reason reason,
 		     const struct vlan *old)
 {
 	const struct vlan *other = in_the_way(w, wanted);
-	const struct vlan *kept = old ? kept_on(w, old) : NULL;
+	const struct object *foreign = old ? foreign_on(w, old, true, VLANS_STACKED) : NULL;
 	int r = 0;
 
 	if (other && !owned_has(w->in->owned, &other->obj))
 		return plan_conflict(w->plan, &wanted->obj, true,
 				     "VLAN %u of %s is there as %s and not swd's", wanted->id,
 				     wanted->link, other->name);
-	if (!kept && other)
-		kept = kept_on(w, other);
-	if (kept)
-		return plan_conflict(w->plan, &wanted->obj, true,
-				     "%s would have to go first, and stays", kept->name);
+	if (foreign)
+		return conflict_first(w, wanted, old, foreign);
+	if (other)
+		foreign = foreign_on(w, other, true, VLANS_STACKED);
+	if (foreign)
+		return conflict_first(w, wanted, other, foreign);
 	if (old)
 		r = take_vlan(w, old, reason);
 	if (r == 0 && other && !diff_dev_went(w, other->name))
@@ -125,11 +185,14 @@ static int diff_vlan(struct diff_walk *w, const struct vlan *wanted)
 static int vlan_waits(struct diff_walk *w, const struct vlan *wanted)
 {
 	const struct vlan *found = state_vlan(w->in->found, wanted->name);
+	const struct object *foreign;
 	int r = 0;
 
-	if (found && owned_has(w->in->owned, &found->obj) && !diff_dev_went(w, found->name) &&
-	    !kept_on(w, found))
-		r = take_vlan(w, found, STEP_DIFFERENT);
+	if (found && owned_has(w->in->owned, &found->obj) && !diff_dev_went(w, found->name)) {
+		foreign = foreign_on(w, found, true, VLANS_STACKED);
+		r = foreign ? conflict_first(w, wanted, found, foreign)
+			    : take_vlan(w, found, STEP_DIFFERENT);
+	}
 	return r == 0 ? plan_wait(w->plan, wanted->link, &wanted->obj) : r;
 }
 
@@ -172,44 +235,21 @@ static int make_vlans(struct diff_walk *w)
 	return 0;
 }
 
-/* A foreign filter that would go with the VLAN or with one above it, or NULL. */
-static const struct filter *foreign_on(const struct diff_walk *w, const struct vlan *v, int depth)
-{
-	const struct filter *foreign = NULL;
-	struct qdisc key = { .obj.kind = KIND_QDISC };
-	const struct qdisc *q;
-
-	COPY_NAME(key.dev, v->name);
-	q = state_find(w->in->found, &key);
-	if (q)
-		foreign = diff_foreign_of(w, q, true);
-	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN) && depth && !foreign; i++) {
-		const struct vlan *upper = state_at(w->in->found, KIND_VLAN, i);
-
-		if (streq(upper->link, v->name))
-			foreign = foreign_on(w, upper, depth - 1);
-	}
-	return foreign;
-}
-
-static int mark_leftover_vlans(struct diff_walk *w)
+/* early: those that may go before anything comes; else the rest, or it is told why they stay. */
+static int mark_leftover_vlans(struct diff_walk *w, bool early)
 {
 	for (size_t i = 0; i < state_count(w->in->found, KIND_VLAN); i++) {
 		const struct vlan *v = state_at(w->in->found, KIND_VLAN, i);
-		const struct filter *foreign;
-		char label[OBJECT_LABEL];
-		int r;
+		const struct object *foreign;
+		int r = 0;
 
-		if (!diff_is_leftover(w, &v->obj))
+		if (!diff_is_leftover(w, &v->obj) || diff_name_in(&w->gone, v->name))
 			continue;
-		foreign = foreign_on(w, v, VLANS_STACKED);
-		if (foreign) {
-			object_label(&foreign->obj, label);
-			r = plan_conflict(w->plan, &v->obj, false,
-					  "stays, since it holds a foreign filter: %s", label);
-		} else {
+		foreign = foreign_on(w, v, early, VLANS_STACKED);
+		if (!foreign)
 			r = diff_name_add(&w->gone, v->name);
-		}
+		else if (!early)
+			r = conflict_held(w, &v->obj, false, "stays, since it", foreign);
 		if (r < 0)
 			return r;
 	}
@@ -218,9 +258,11 @@ static int mark_leftover_vlans(struct diff_walk *w)
 
 int diff_vlans_wanted(struct diff_walk *w)
 {
-	int r = mark_leftover_vlans(w);
+	int r = mark_leftover_vlans(w, true);
 
-	return r == 0 ? make_vlans(w) : r;
+	if (r == 0)
+		r = make_vlans(w);
+	return r == 0 ? mark_leftover_vlans(w, false) : r;
 }
 
 /* Uppers before what they rest on: in each pass those that carry nothing that is still to go. */

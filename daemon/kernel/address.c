@@ -10,6 +10,7 @@
 static const struct nla_policy address_policy[IFA_MAX + 1] = {
 	[IFA_ADDRESS] = { .type = NLA_UNSPEC, .minlen = 4, .maxlen = 16 },
 	[IFA_LOCAL] = { .type = NLA_UNSPEC, .minlen = 4, .maxlen = 16 },
+	[IFA_FLAGS] = { .type = NLA_U32 },
 };
 
 static int address_parse(const struct nlmsghdr *h, const struct codec_names *names,
@@ -19,6 +20,7 @@ static int address_parse(const struct nlmsghdr *h, const struct codec_names *nam
 	struct ifaddrmsg ifa;
 	struct address *a;
 	const char *dev;
+	uint32_t flags;
 	size_t size;
 	int r = codec_message(h, sizeof(ifa), tb, IFA_MAX, address_policy);
 
@@ -43,6 +45,8 @@ static int address_parse(const struct nlmsghdr *h, const struct codec_names *nam
 	a->family = ifa.ifa_family == AF_INET ? 4 : 6;
 	a->prefix_len = ifa.ifa_prefixlen;
 	a->scope = ifa.ifa_scope;
+	flags = tb[IFA_FLAGS] ? nla_get_u32(tb[IFA_FLAGS]) : ifa.ifa_flags;
+	a->passing = !(flags & IFA_F_PERMANENT);
 	memcpy(a->addr, nla_data(own), size);
 	*ret = &a->obj;
 	return 0;

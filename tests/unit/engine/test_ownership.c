@@ -336,7 +336,6 @@ static void teardown_leaves_none_of_ours(void **state)
 
 	start_with(&r, FILE_ONE, BYPASS_ABILITY_READBACK);
 	rig_stop(&r);
-	fake_add_address("core.100", "192.0.2.77/24");
 	fake_add_address("eth0", "192.0.2.78/24");
 	assert_int_equal(tear_down(&r, &t), 0);
 	assert_int_equal(t.ours, 0);
@@ -379,11 +378,13 @@ static void teardown_names_what_it_left(void **state)
 	rig_settle(&r);
 	rig_stop(&r);
 	fake_del_qdisc("lan1");
-	/* Now only ours holds it. */
+	fake_add_address("core.100", "192.0.2.77/24");
+	/* Now only ours holds them. */
 	assert_int_equal(tear_down(&r, &t), -EBUSY);
-	assert_int_equal(t.ours, 1);
+	assert_int_equal(t.ours, 2);
 	assert_int_equal(fake_filters(10), 1);
 	assert_non_null(strstr(told, "stays, since it holds a foreign filter"));
+	assert_non_null(strstr(told, "vlan core.100: stays, since it holds a foreign address"));
 	rig_end(&r);
 }
 
