@@ -70,6 +70,12 @@ static void refuse_gap(const struct trial *t, struct job *job)
 		 RULE_NAME_MAX, f->rule ? f->rule->name : "?", f->obj.origin.line, others);
 }
 
+static void alert_file(struct engine_owner *o, const char *error)
+{
+	alert_set(&o->alerts, "config", "file", "%s is not in force; generation %llu is: %s",
+		  o->config_path, (unsigned long long)o->generation, error);
+}
+
 void commit_apply(struct engine_owner *o, struct job *job)
 {
 	_cleanup_(trial_clear) struct trial t = {
@@ -107,15 +113,41 @@ void commit_apply(struct engine_owner *o, struct job *job)
 		diags_sort(job->diags);
 	log_result(job);
 	if (r < 0 && !job->text)
-		alert_set(&o->alerts, "config", "file",
-			  "%s is not in force; generation %llu is: %s", o->config_path,
-			  (unsigned long long)o->generation, o->last_error);
+		alert_file(o, o->last_error);
 	if (r == 0)
 		owner_event(o, ENGINE_EVENT_APPLIED, job->who, "generation %llu, %zu changes",
 			    (unsigned long long)o->generation, t.changes);
 	else
 		owner_event(o, ENGINE_EVENT_APPLIED, job->who, "%s: %s",
 			    apply_outcome_name(t.outcome), o->last_error);
+}
+
+int commit_check(struct engine_owner *o, struct job *job)
+{
+	_cleanup_(trial_clear) struct trial t = { .who = job->who, .uid = job->uid };
+	char error[sizeof(o->last_error)];
+	int r;
+
+	pulse_begin(o->pulse, PULSE_LOOK, 0);
+	r = job_text(o, job, &t);
+	if (r == 0)
+		r = candidate_make(o, t.text, t.size, t.diags, &t.candidate);
+	if (r == 0)
+		return 0;
+	job->result = r;
+	job->outcome = APPLY_REFUSED;
+	job->generation = o->generation;
+	job->armed = confirm_armed(o);
+	if (job->diags)
+		diags_sort(job->diags);
+	log_result(job);
+	trial_first_error(job->diags, error, sizeof(error));
+	if (!job->text)
+		alert_file(o, error);
+	owner_event(o, ENGINE_EVENT_APPLIED, job->who, "%s: %s", apply_outcome_name(APPLY_REFUSED),
+		    error);
+	owner_news(o);
+	return r;
 }
 
 void commit_plan(struct engine_owner *o, struct job *job)

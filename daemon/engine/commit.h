@@ -11,6 +11,8 @@
 
 /* JOB_APPLY, JOB_PLAN and JOB_TEARDOWN; they fill the job's results. */
 void commit_apply(struct engine_owner *o, struct job *job);
+/* A later apply was carried out instead: was its own text good? 0, or -errno, and it is refused. */
+int commit_check(struct engine_owner *o, struct job *job);
 void commit_plan(struct engine_owner *o, struct job *job);
 void commit_teardown(struct engine_owner *o, struct job *job);
 

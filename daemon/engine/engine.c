@@ -212,6 +212,13 @@ static void between_jobs(struct engine *e)
 		owner_tick(e->owner);
 }
 
+static int check(struct job *job, void *data)
+{
+	struct engine *e = data;
+
+	return owner_check(e->owner, job);
+}
+
 static void on_inner_wake(void *data)
 {
 	struct engine *e = data;
@@ -224,7 +231,7 @@ static void on_inner_wake(void *data)
 		} else {
 			owner_job(e->owner, jobs_last(list));
 			between_jobs(e);
-			put_back(e, jobs_cover(&list));
+			put_back(e, jobs_cover(&list, check, e));
 		}
 		finish(e, list);
 	}

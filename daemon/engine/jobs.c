@@ -106,14 +106,17 @@ struct job *jobs_last(struct job *list)
 	return list;
 }
 
-/* Both mean the daemon's file, or say the same, and may do the same. */
-static bool same_wish(const struct job *a, const struct job *b)
+/* Both mean the daemon's file, or say the same. */
+static bool same_text(const struct job *a, const struct job *b)
 {
-	if (a->allow_gap != b->allow_gap)
-		return false;
 	if (!a->text || !b->text)
 		return a->text == b->text;
 	return a->text_size == b->text_size && memcmp(a->text, b->text, a->text_size) == 0;
+}
+
+static bool same_leave(const struct job *a, const struct job *b)
+{
+	return a->allow_gap == b->allow_gap;
 }
 
 static void share(struct job *job, const struct job *last)
@@ -125,20 +128,46 @@ static void share(struct job *job, const struct job *last)
 	job->refusal = last->refusal;
 	job->steps = last->steps;
 	job->plan_json = last->plan_json ? strdup(last->plan_json) : NULL;
+	diags_free(job->diags);
 	job->diags = diags_ref(last->diags);
 	COPY_NAME(job->words, last->words);
-	snprintf(job->covered_by, sizeof(job->covered_by), "%s", last->who);
+	snprintf(job->covered_by, sizeof(job->covered_by), "%s",
+		 last->covered_by[0] ? last->covered_by : last->who);
 }
 
-struct job *jobs_cover(struct job **list)
+/* The first of the list that means the same text. */
+static const struct job *first_like(const struct job *list, const struct job *job)
+{
+	while (!same_text(list, job))
+		list = list->next;
+	return list;
+}
+
+/* Another text was carried out: that means nothing for one that is no good. */
+static void cover_other(struct job *job, const struct job *list, const struct job *last,
+			jobs_check_fn check, void *data)
+{
+	const struct job *like = first_like(list, job);
+
+	if (like == job && check(job, data) < 0)
+		return;
+	share(job, like->result < 0 ? like : last);
+	if (job->result < 0)
+		job->covered_by[0] = '\0'; /* neither was carried out */
+}
+
+struct job *jobs_cover(struct job **list, jobs_check_fn check, void *data)
 {
 	struct job *last = jobs_last(*list), *left = NULL, **left_end = &left, **at = list;
 
 	while (*at != last) {
 		struct job *job = *at;
 
-		if (last->result == 0 || same_wish(job, last)) {
+		if (same_text(job, last) && (last->result == 0 || same_leave(job, last))) {
 			share(job, last);
+			at = &job->next;
+		} else if (last->result == 0) {
+			cover_other(job, *list, last, check, data);
 			at = &job->next;
 		} else {
 			*at = job->next;

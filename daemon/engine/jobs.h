@@ -2,7 +2,8 @@
 /*
  * jobs: those that wait for the engine, and which of them one apply answers. Of applies that wait
  * together only the last is carried out, since it would undo what the others did: one runs, one is
- * pending, the last file wins, and each caller gets the outcome that covers it. Not thread-safe.
+ * pending, the last file wins, and each caller gets the outcome that covers it, or the errors of
+ * its own text. Not thread-safe.
  */
 #ifndef SWD_ENGINE_JOBS_H
 #define SWD_ENGINE_JOBS_H
@@ -26,11 +27,14 @@ void jobs_put_back(struct jobs *q, struct job *list);
 struct job *jobs_take(struct jobs *q);
 /* The one of the list to carry out: its last. */
 struct job *jobs_last(struct job *list);
+/* Is its text one that could be carried out? 0; or -errno, with its results filled in. */
+typedef int (*jobs_check_fn)(struct job *job, void *data);
 /*
- * Once that was carried out: gives its outcome to those that it covers. Done, it covers all;
- * refused or failed, those with the same text and the same leave. Returns the others, whose turn
- * comes still, and leaves *list to those that are answered.
+ * Once that was carried out: gives its outcome to those that it covers. Done, it covers all whose
+ * own text is good: of each other text the first is checked. Refused or failed, those with the
+ * same text and the same leave. Returns the others, whose turn comes still, and leaves *list to
+ * those that are answered.
  */
-struct job *jobs_cover(struct job **list);
+struct job *jobs_cover(struct job **list, jobs_check_fn check, void *data);
 
 #endif

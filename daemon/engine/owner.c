@@ -368,6 +368,14 @@ void owner_job(struct engine_owner *o, struct job *job)
 	after(o);
 }
 
+int owner_check(struct engine_owner *o, struct job *job)
+{
+	int r = commit_check(o, job);
+
+	after(o);
+	return r;
+}
+
 bool owner_readable(struct engine_owner *o)
 {
 	bool more;

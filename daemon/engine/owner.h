@@ -145,6 +145,8 @@ void owner_start(struct engine_owner *o);
 int owner_look(struct engine_owner *o);
 /* Does the job and fills in its results; done() is the caller's. */
 void owner_job(struct engine_owner *o, struct job *job);
+/* Of an apply that is not carried out: 0 if its text could be; else -errno, and it is refused. */
+int owner_check(struct engine_owner *o, struct job *job);
 /* Reads events; true if more are left. */
 bool owner_readable(struct engine_owner *o);
 /* When owner_tick() wants to be called (monotonic), or OWNER_NEVER. */

@@ -176,7 +176,7 @@ uint64_t trial_hash(const char *text, size_t size)
 	return hash_text(text, size);
 }
 
-static void first_error(const struct diags *d, char *to, size_t size)
+void trial_first_error(const struct diags *d, char *to, size_t size)
 {
 	to[0] = '\0';
 	for (size_t i = 0; d && i < diags_count(d); i++) {
@@ -197,7 +197,7 @@ int trial_end(struct engine_owner *o, struct trial *t, enum apply_outcome outcom
 	if (outcome == APPLY_DONE)
 		o->last_error[0] = '\0';
 	else
-		first_error(t->diags, o->last_error, sizeof(o->last_error));
+		trial_first_error(t->diags, o->last_error, sizeof(o->last_error));
 	o->judge = true;
 	owner_news(o);
 	return result;
@@ -247,7 +247,7 @@ static void store_ended(struct engine_owner *o, struct trial *t, uint64_t id,
 	};
 	int r;
 
-	first_error(t->diags, error, sizeof(error));
+	trial_first_error(t->diags, error, sizeof(error));
 	plan_text(&t->plan, DIFF_BYTES, &diff);
 	e.diff = diff;
 	pulse_wait(o->pulse);

@@ -47,6 +47,8 @@ int trial_run(struct engine_owner *o, struct trial *t);
 void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation);
 /* Notes the outcome for clients; returns result. */
 int trial_end(struct engine_owner *o, struct trial *t, enum apply_outcome outcome, int result);
+/* The line of the first error; "" if there is none. */
+void trial_first_error(const struct diags *d, char *to, size_t size);
 /* What is wrong with a text, to the log: up to 100 lines, and how many more. NULL: nothing. */
 void trial_log(const struct diags *d);
 /* The plan for whoever asked for an apply; left out if it has more than 1,000 steps. */

@@ -140,7 +140,7 @@ def send_behind(swd, clients, texts):
 
 def test_applies_that_wait_are_one(swd):
     """One runs, one is pending: the last file wins, and each caller gets the outcome that covers it. A broken
-    one in between is not heard of again, and the status says what is at work."""
+    one in between is refused for what it is, and the status says what is at work."""
     texts = [FILE + PORT_WAIT, FILE + rule("three", "203.0.113.0/24") + PORT_WAIT, "version: 1\nnonsense: 1\n",
              FILE + rule("four", "198.51.100.0/24") + PORT_WAIT]
     clients = [swd.connect() for _ in texts]
@@ -153,6 +153,9 @@ def test_applies_that_wait_are_one(swd):
         assert (work["task"], work["done"], work["total"], work["waiting"]) == ("apply", 0, 1, len(texts))
         first = swd.client.message()["parameters"]
         assert first["covered_by"] is None
+        with pytest.raises(Refusal) as refused:
+            clients.pop(2).message()
+        assert refused.value.error == "BadConfig" and "nonsense" in str(refused.value)
         answers = [client.message()["parameters"] for client in clients]
     finally:
         knob("dsa0", "install_delay_ms", 0)

@@ -86,10 +86,25 @@ static void applies_are_taken_together(void **state)
 	}
 }
 
+/* "[" is no good. */
+static int check_text(struct job *job, void *data)
+{
+	size_t *checked = data;
+
+	++*checked;
+	if (!job->text || job->text[0] != '[')
+		return 0;
+	job->result = -EINVAL;
+	job->outcome = APPLY_REFUSED;
+	job->diags = diags_new(job->who);
+	return -EINVAL;
+}
+
 static void the_last_covers_all_if_it_is_done(void **state)
 {
 	struct jobs q;
 	struct job *list, *last;
+	size_t checked = 0;
 
 	jobs_init(&q);
 	put(&q, JOB_APPLY, "a", "1");
@@ -104,7 +119,8 @@ static void the_last_covers_all_if_it_is_done(void **state)
 	last->plan_json = strdup("{}");
 	last->diags = diags_new("three");
 	diags_add(last->diags, DIAG_WARNING, (struct origin){ 1, 1 }, NULL, "careful");
-	assert_null(jobs_cover(&list));
+	assert_null(jobs_cover(&list, check_text, &checked));
+	assert_int_equal(checked, 2);
 	for (struct job *job = list; job; job = job->next) {
 		assert_int_equal(job->result, 0);
 		assert_int_equal(job->outcome, APPLY_DONE);
@@ -115,6 +131,37 @@ static void the_last_covers_all_if_it_is_done(void **state)
 		assert_string_equal(job->covered_by, job == last ? "" : "c");
 	}
 	assert_list(list, "a b c");
+}
+
+/* Each text is read once, and a broken one is refused with its own words. */
+static void none_covers_a_text_that_is_no_good(void **state)
+{
+	struct jobs q;
+	struct job *list;
+	size_t checked = 0;
+
+	jobs_init(&q);
+	put(&q, JOB_APPLY, "same", "{}");
+	put(&q, JOB_APPLY, "broken", "[");
+	put(&q, JOB_APPLY, "file", NULL);
+	put(&q, JOB_APPLY, "other", "{ }");
+	put(&q, JOB_APPLY, "again", "[");
+	put(&q, JOB_APPLY, "file too", NULL);
+	put(&q, JOB_APPLY, "last", "{}");
+	list = jobs_take(&q);
+	jobs_last(list)->outcome = APPLY_DONE;
+	jobs_last(list)->diags = diags_new("last");
+	assert_null(jobs_cover(&list, check_text, &checked));
+	assert_int_equal(checked, 3);
+	for (struct job *job = list; job; job = job->next) {
+		bool broken = job->text && job->text[0] == '[';
+
+		assert_int_equal(job->result, broken ? -EINVAL : 0);
+		assert_int_equal(job->outcome, broken ? APPLY_REFUSED : APPLY_DONE);
+		assert_string_equal(diags_file(job->diags), broken ? "broken" : "last");
+		assert_string_equal(job->covered_by, broken || !job->next ? "" : "last");
+	}
+	assert_list(list, "same broken file other again file too last");
 }
 
 /* A broken file that comes last does not cost the good one its turn; but its own like is answered.
@@ -134,7 +181,7 @@ static void a_refused_one_covers_its_like_alone(void **state)
 	list = jobs_take(&q);
 	jobs_last(list)->result = -EINVAL;
 	jobs_last(list)->outcome = APPLY_REFUSED;
-	left = jobs_cover(&list);
+	left = jobs_cover(&list, check_text, NULL);
 	assert_int_equal(list->result, -EINVAL);
 	assert_string_equal(list->covered_by, "again");
 	assert_list(list, "broken again");
@@ -158,7 +205,7 @@ static void the_end_stays_in_front(void **state)
 	strcpy(stop->who, "stop");
 	jobs_put_back(&q, stop);
 	jobs_last(list)->result = -EIO;
-	left = jobs_cover(&list);
+	left = jobs_cover(&list, check_text, NULL);
 	jobs_put_back(&q, left);
 	assert_list(list, "b");
 	assert_list(jobs_take(&q), "stop");
@@ -173,6 +220,7 @@ int main(void)
 		cmocka_unit_test(jobs_come_in_order),
 		cmocka_unit_test(applies_are_taken_together),
 		cmocka_unit_test(the_last_covers_all_if_it_is_done),
+		cmocka_unit_test(none_covers_a_text_that_is_no_good),
 		cmocka_unit_test(a_refused_one_covers_its_like_alone),
 		cmocka_unit_test(the_end_stays_in_front),
 	};

@@ -387,6 +387,32 @@ static void a_text_is_called_by_its_name(void **state)
 	rig_end(&r);
 }
 
+/* Nothing is carried out; and the daemon's own file being broken is an alert. */
+static void a_text_that_is_covered_is_read(void **state)
+{
+	static const char *const texts[] = { FILE_TWO, "version: 1\nnonsense: 1\n", NULL };
+	struct rig r;
+
+	start_with(&r, FILE_ONE);
+	rig_write(&r, texts[1]);
+	fake_reset_counts();
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct job *job = job_new(JOB_APPLY);
+
+		job->text = texts[i] ? strdup(texts[i]) : NULL;
+		job->text_size = texts[i] ? strlen(texts[i]) : 0;
+		assert_int_equal(owner_check(r.o, job), i ? -EINVAL : 0);
+		assert_int_equal(job->result, i ? -EINVAL : 0);
+		assert_true(!i || diags_errors(job->diags) > 0);
+		rig_settle(&r);
+		assert_true(!rig_alert(&r, "config") == (i < 2));
+		job_free(job);
+	}
+	assert_int_equal(fake.requests, 0);
+	assert_int_equal(r.newest->generation, 1);
+	rig_end(&r);
+}
+
 static void plan_changes_nothing(void **state)
 {
 	struct rig r;
@@ -449,6 +475,7 @@ int main(void)
 		cmocka_unit_test(start_with_broken_file_takes_last_generation),
 		cmocka_unit_test(start_with_nothing_runs_on),
 		cmocka_unit_test(a_text_is_called_by_its_name),
+		cmocka_unit_test(a_text_that_is_covered_is_read),
 		cmocka_unit_test(plan_changes_nothing),
 		cmocka_unit_test(teardown_leaves_what_is_not_ours),
 	};
