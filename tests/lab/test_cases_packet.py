@@ -70,7 +70,7 @@ def test_pk_01_close_is_bounded_and_tells(nic):
         ring.do("put 200 60")
         said = ring.do("drain 300")
         assert ear.numbers() == list(range(16))
-    assert said["result"] == -ETIMEDOUT and 300 <= said["ms"] < 600, said
+    assert said["result"] == -ETIMEDOUT and 300 <= said["ms"] < 1500, said
     assert said["handed"] == said["left"] == 16
     assert said["unsent"] + said["dropped"] == 184 and said["unsent"] > 100, said
     assert tx_queues("sim0")[0]["frames"] == 16
@@ -83,7 +83,7 @@ def test_pk_01_what_still_flies_is_told(pair):
         ring.do("put 200 60")
         said = ring.do("drain 300")
         arrived = len(ear.numbers(quiet=0.01))
-    assert said["result"] == -ETIMEDOUT and said["ms"] < 600
+    assert said["result"] == -ETIMEDOUT and said["ms"] < 1500
     assert said["handed"] == 200 and said["flying"] > 100, said
     assert said["left"] <= arrived <= 200 - said["flying"] + 10
 
@@ -126,7 +126,7 @@ def test_pk_04_down_with_a_half_full_ring(pair):
         assert said["state"] == DOWN and said["rests"] == 1
         assert ring.do("kick")["result"] == -ENETDOWN
         said = ring.do("wait 1000")
-        assert said["result"] == -ETIMEDOUT and 1000 <= said["ms"] < 2000
+        assert said["result"] == -ETIMEDOUT and 1000 <= said["ms"] < 4000
         assert said["cpu_ms"] < said["ms"] / 4 and said["waiting"] == 100, said
         run("ip", "link", "set", "v0", "up")
         assert ring.do("wait 5000")["result"] == 0
