@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "config/model/tx.h"
+
 struct words {
 	char *to;
 	size_t at;
@@ -47,6 +49,21 @@ static void port_difference(struct words *w, const struct port *wanted, const st
 		say_mtu(w, wanted->mtu, found->mtu);
 	if (wanted->has & PORT_HAS_TC_OFFLOAD && wanted->tc_offload != found->tc_offload)
 		say(w, "tc-offload is %s", found->tc_offload ? "on" : "off");
+}
+
+static void tx_difference(struct words *w, const struct tx *wanted, const struct tx *found)
+{
+	for (unsigned int i = 0; i < TX_VALUES; i++) {
+		uint32_t queue = tx_other_queue(wanted, found, i);
+		char is[TX_TEXT], was[TX_TEXT];
+
+		if (queue == TX_SAME)
+			continue;
+		tx_print(found, i, queue, is);
+		tx_print(wanted, i, queue, was);
+		say(w, "%s%s%s instead of %s", tx_value_name(found->part, i),
+		    tx_value_name(found->part, i)[0] ? " " : "", is, was);
+	}
 }
 
 static void vlan_difference(struct words *w, const struct vlan *wanted, const struct vlan *found)
@@ -90,6 +107,9 @@ void object_difference(const struct object *wanted, const struct object *found,
 	switch ((enum kind)wanted->kind) {
 	case KIND_PORT:
 		port_difference(&w, (const struct port *)wanted, (const struct port *)found);
+		return;
+	case KIND_TX:
+		tx_difference(&w, (const struct tx *)wanted, (const struct tx *)found);
 		return;
 	case KIND_VLAN:
 		vlan_difference(&w, (const struct vlan *)wanted, (const struct vlan *)found);

@@ -8,6 +8,7 @@
 #include "config/model/object.h"
 
 extern const struct kind_ops kind_port;
+extern const struct kind_ops kind_tx;
 extern const struct kind_ops kind_vlan;
 extern const struct kind_ops kind_address;
 extern const struct kind_ops kind_block;

@@ -4,9 +4,9 @@
 #include "config/model/kinds.h"
 
 static const struct kind_ops *const rows[KIND_COUNT_] = {
-	[KIND_PORT] = &kind_port,     [KIND_VLAN] = &kind_vlan,	  [KIND_ADDRESS] = &kind_address,
-	[KIND_BLOCK] = &kind_block,   [KIND_QDISC] = &kind_qdisc, [KIND_RULE] = &kind_rule,
-	[KIND_FILTER] = &kind_filter,
+	[KIND_PORT] = &kind_port,	[KIND_TX] = &kind_tx,	      [KIND_VLAN] = &kind_vlan,
+	[KIND_ADDRESS] = &kind_address, [KIND_BLOCK] = &kind_block,   [KIND_QDISC] = &kind_qdisc,
+	[KIND_RULE] = &kind_rule,	[KIND_FILTER] = &kind_filter,
 };
 
 const struct kind_ops *kind_ops(enum kind kind)

@@ -20,6 +20,7 @@
 /* The order is the order in which things are made; they go in reverse. */
 enum kind {
 	KIND_PORT, /* a network device that is there without us */
+	KIND_TX,   /* a part of how a device sends */
 	KIND_VLAN, /* a VLAN upper: a leg of the stick */
 	KIND_ADDRESS,
 	KIND_BLOCK,  /* a tc block's policy; the kernel has no object for it alone */
@@ -77,6 +78,29 @@ struct port {
 	uint32_t mtu;
 	uint8_t up, tc_offload;
 	struct link_facts facts;
+};
+
+/* A part of how a device sends: what one request sets. */
+enum tx_part {
+	TX_FLUSH,    /* frames a doorbell, for senders past the qdisc */
+	TX_RING,     /* descriptors of the transmit ring */
+	TX_COALESCE, /* when it interrupts for what was sent */
+	TX_BQL,	     /* byte queue limits */
+	TX_PART_COUNT_,
+};
+
+#define TX_VALUES 3
+
+struct tx {
+	struct object obj;
+	char dev[IFNAMSIZ]; /* key: both */
+	uint8_t part;	    /* enum tx_part */
+	uint8_t has;	    /* bit i: value[i] was said; found: the device has it */
+	uint8_t automatic;  /* wanted only: what is measured, once it is */
+	uint32_t value[TX_VALUES];
+	uint32_t most;		     /* found only: what value[0] may be; 0: it is not told */
+	uint32_t queues;	     /* of the tail; 0: one word for all */
+	uint32_t queue[][TX_VALUES]; /* of each queue, where they are its own */
 };
 
 struct vlan {

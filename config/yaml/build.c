@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "config/model/tx.h"
+
 /* Puts an object into the state, or drops it. */
 static int add(struct config *c, void *object)
 {
@@ -58,6 +60,44 @@ static int build_addresses(struct config *c, const struct items *items, const ch
 	return 0;
 }
 
+static int build_tx_part(struct config *c, const struct draft_port *p, enum tx_part part,
+			 uint32_t has, const uint32_t values[TX_VALUES])
+{
+	bool automatic = part == TX_FLUSH && values[0] == FLUSH_AUTO;
+	struct tx *o;
+
+	if (!(p->tx.draft.has & 1u << part) || !has)
+		return 0;
+	o = tx_new(p->draft.name, part, 0);
+	if (!o)
+		return -ENOMEM;
+	o->obj.origin = draft_at(&p->tx.draft, tx_part_name(part));
+	o->automatic = automatic;
+	o->has = automatic ? 0 : (uint8_t)has;
+	memcpy(o->value, values, sizeof(o->value));
+	return add(c, o);
+}
+
+static int build_tx(struct config *c, const struct draft_port *p)
+{
+	const struct draft_tx *tx = &p->tx;
+	const struct {
+		uint32_t has, values[TX_VALUES];
+	} parts[TX_PART_COUNT_] = {
+		[TX_FLUSH] = { 1, { tx->flush } },
+		[TX_RING] = { 1, { tx->ring } },
+		[TX_COALESCE] = { tx->coalesce.draft.has,
+				  { tx->coalesce.usecs, tx->coalesce.frames,
+				    tx->coalesce.adaptive } },
+		[TX_BQL] = { tx->bql.draft.has, { tx->bql.min, tx->bql.max } },
+	};
+	int r = 0;
+
+	for (unsigned int i = 0; i < TX_PART_COUNT_ && r == 0; i++)
+		r = build_tx_part(c, p, (enum tx_part)i, parts[i].has, parts[i].values);
+	return r;
+}
+
 static int build_port(struct config *c, const struct draft_port *p)
 {
 	struct port *o = object_new(KIND_PORT, sizeof(*o));
@@ -73,6 +113,8 @@ static int build_port(struct config *c, const struct draft_port *p)
 	o->mtu = p->mtu;
 	o->tc_offload = p->tc_offload;
 	r = add(c, o);
+	if (r == 0)
+		r = build_tx(c, p);
 	return r < 0 ? r : build_addresses(c, &p->addresses, p->draft.name);
 }
 

@@ -269,6 +269,24 @@ static int check_address_twice(const struct checker *c, const struct device *d)
 	return 0;
 }
 
+static void check_tx(const struct checker *c)
+{
+	const struct draft_port *p;
+
+	FOR_EACH_ITEM(p, c->root->ports) {
+		const struct draft_bql *bql = &p->tx.bql;
+		char path[128], word[SHOW_TEXT];
+
+		if (!HAS(bql, BQL_MIN) || !HAS(bql, BQL_MAX) || bql->min <= bql->max)
+			continue;
+		snprintf(path, sizeof(path), "ports.%s.tx.bql.limit-min",
+			 show(p->draft.name, word));
+		diags_add(c->diags, DIAG_ERROR, draft_at(&bql->draft, "limit-min"), path,
+			  "%u is more than limit-max, %u (line %u), expected at most that",
+			  bql->min, bql->max, draft_at(&bql->draft, "limit-max").line);
+	}
+}
+
 int check_devices(const struct checker *c)
 {
 	struct devices d;
@@ -284,6 +302,7 @@ int check_devices(const struct checker *c)
 	check_vlan_links(c, &d);
 	check_vlan_mtu(c, &d);
 	check_address_mtu(c, &d);
+	check_tx(c);
 	for (size_t i = 0; i < d.count; i++) {
 		r = check_address_twice(c, &d.list[i]);
 		if (r < 0)

@@ -43,10 +43,39 @@ struct draft_address {
 	uint8_t addr[16];
 };
 
+/* Keys of `tx` are the parts of struct tx (enum tx_part), and their keys its values. */
+enum coalesce_key {
+	COALESCE_USECS,
+	COALESCE_FRAMES,
+	COALESCE_ADAPTIVE,
+};
+
+enum bql_key {
+	BQL_MIN,
+	BQL_MAX,
+};
+
+struct draft_tx {
+	struct draft draft;
+	uint32_t flush, ring;
+	struct draft_coalesce {
+		struct draft draft;
+		uint32_t usecs, frames;
+		bool adaptive;
+	} coalesce;
+	struct draft_bql {
+		struct draft draft;
+		uint32_t min, max;
+	} bql;
+};
+
+#define FLUSH_AUTO 0
+
 enum port_key {
 	PORT_UP,
 	PORT_MTU,
 	PORT_TC_OFFLOAD,
+	PORT_TX,
 	PORT_ADDRESSES,
 };
 
@@ -54,6 +83,7 @@ struct draft_port {
 	struct draft draft;
 	bool up, tc_offload;
 	uint32_t mtu;
+	struct draft_tx tx;
 	struct items addresses; /* struct draft_address */
 };
 

@@ -102,6 +102,7 @@ extern const struct value_type value_map_by_name; /* struct items of drafts */
 extern const struct value_type value_map_list;	  /* struct items of drafts */
 extern const struct value_type value_match;	  /* struct draft_match; schema_match.c */
 extern const struct value_type value_actions;	  /* struct draft_actions; schema_action.c */
+extern const struct value_type value_flush;	  /* uint32_t, 0: auto; schema_tx.c */
 
 /* check_name functions: NULL if fine, else what a name must be. name.c */
 const char *check_device_name(const char *name);
@@ -114,6 +115,7 @@ const char *check_group_name(const char *name);
 extern const struct section schema_root;
 extern const struct section schema_daemon;
 extern const struct section schema_port;
+extern const struct section schema_tx;
 extern const struct section schema_vlan;
 extern const struct section schema_block;
 extern const struct section schema_rule;

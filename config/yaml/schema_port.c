@@ -20,6 +20,11 @@ static const struct key keys[] = {
 		.offset = offsetof(struct draft_port, tc_offload),
 		.doc = "the device's hw-tc-offload feature, without which a NIC takes no rule",
 	},
+	[PORT_TX] = {
+		.name = "tx", .type = &value_map, .offset = offsetof(struct draft_port, tx),
+		.section = &schema_tx,
+		.doc = "how it sends; what is not said stays as it is",
+	},
 	[PORT_ADDRESSES] = {
 		.name = "addresses", .type = &value_prefixes,
 		.offset = offsetof(struct draft_port, addresses),

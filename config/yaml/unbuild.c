@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "config/model/tx.h"
 #include "config/yaml/build.h"
 
 static int add_addresses(const struct config *c, struct arena *a, const char *dev,
@@ -34,6 +35,30 @@ static int add_addresses(const struct config *c, struct arena *a, const char *de
 	return 0;
 }
 
+static void set_tx(const struct config *c, const char *dev, struct draft_tx *d)
+{
+	const struct tx *flush = tx_find(c->wanted, dev, TX_FLUSH);
+	const struct tx *ring = tx_find(c->wanted, dev, TX_RING);
+	const struct tx *coalesce = tx_find(c->wanted, dev, TX_COALESCE);
+	const struct tx *bql = tx_find(c->wanted, dev, TX_BQL);
+
+	d->draft.has = (flush ? 1u << TX_FLUSH : 0) | (ring ? 1u << TX_RING : 0) |
+		       (coalesce ? 1u << TX_COALESCE : 0) | (bql ? 1u << TX_BQL : 0);
+	d->flush = !flush || flush->automatic ? FLUSH_AUTO : flush->value[0];
+	d->ring = ring ? ring->value[0] : 0;
+	if (coalesce) {
+		d->coalesce.draft.has = coalesce->has;
+		d->coalesce.usecs = coalesce->value[0];
+		d->coalesce.frames = coalesce->value[1];
+		d->coalesce.adaptive = coalesce->value[2];
+	}
+	if (bql) {
+		d->bql.draft.has = bql->has;
+		d->bql.min = bql->value[0];
+		d->bql.max = bql->value[1];
+	}
+}
+
 static int add_ports(const struct config *c, struct arena *a, struct draft_root *root)
 {
 	size_t n = state_count(c->wanted, KIND_PORT);
@@ -51,6 +76,8 @@ static int add_ports(const struct config *c, struct arena *a, struct draft_root 
 		d->up = o->up;
 		d->mtu = o->mtu;
 		d->tc_offload = o->tc_offload;
+		set_tx(c, o->name, &d->tx);
+		d->draft.has |= d->tx.draft.has ? 1u << PORT_TX : 0;
 		if (add_addresses(c, a, o->name, &d->addresses) < 0)
 			return -ENOMEM;
 		d->draft.has |= d->addresses.count ? 1u << PORT_ADDRESSES : 0;

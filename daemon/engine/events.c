@@ -351,6 +351,7 @@ static void object_event(struct engine_owner *o, const struct kernel_event *e)
 	case KIND_FILTER:
 		filter_event(o, e);
 		break;
+	case KIND_TX:
 	case KIND_BLOCK:
 	case KIND_RULE:
 	case KIND_COUNT_:

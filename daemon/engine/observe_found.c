@@ -119,6 +119,7 @@ static void touch(struct engine_owner *o, const struct object *object, bool othe
 		if (!other)
 			touch_users(o, observe_dev_name(object));
 		return;
+	case KIND_TX:
 	case KIND_ADDRESS:
 	case KIND_BLOCK:
 	case KIND_RULE:

@@ -207,6 +207,8 @@ static const char *object_port(const struct object *o)
 	switch ((enum kind)o->kind) {
 	case KIND_PORT:
 		return ((const struct port *)o)->name;
+	case KIND_TX:
+		return ((const struct tx *)o)->dev;
 	case KIND_VLAN:
 		return ((const struct vlan *)o)->name;
 	case KIND_ADDRESS:

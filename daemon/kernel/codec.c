@@ -18,6 +18,7 @@ const struct codec *codec_of(enum kind kind)
 		return &codec_qdisc;
 	case KIND_FILTER:
 		return &codec_filter;
+	case KIND_TX: /* by another door: tx.h */
 	case KIND_BLOCK:
 	case KIND_RULE:
 	case KIND_COUNT_:

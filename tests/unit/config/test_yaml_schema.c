@@ -17,8 +17,8 @@
 static const char *source_root;
 
 static const struct section *const sections[] = {
-	&schema_root, &schema_daemon,	   &schema_port,   &schema_vlan,   &schema_block,
-	&schema_rule, &schema_vlan_action, &schema_police, &schema_sample,
+	&schema_root, &schema_daemon, &schema_port,	   &schema_vlan,   &schema_block,
+	&schema_rule, &schema_tx,     &schema_vlan_action, &schema_police, &schema_sample,
 };
 
 static void test_rows(void **state)
