@@ -19,10 +19,12 @@
 /* DSA renamed its two ends in 6.7: slave became user, master became conduit. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 #define swsim_dsa_user(dp) ((dp)->user)
-#define swsim_dsa_conduit(dp) dsa_port_to_conduit(dp)
+#define swsim_cpu_conduit(cpu_dp) ((cpu_dp)->conduit)
+#define swsim_change_conduit_op port_change_conduit
 #else
 #define swsim_dsa_user(dp) ((dp)->slave)
-#define swsim_dsa_conduit(dp) dsa_port_to_master(dp)
+#define swsim_cpu_conduit(cpu_dp) ((cpu_dp)->master)
+#define swsim_change_conduit_op port_change_master
 #endif
 
 /* Transmit without the queue lock: a feature flag until 6.11, a bit of the device since 6.12. */

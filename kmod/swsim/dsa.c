@@ -76,15 +76,9 @@ static int swsim_dsa_add_port(struct dsa_switch *ds, struct dsa_port *dp)
 {
 	struct swsim_dsa *dsa = ds->priv;
 	struct swsim_port *port;
-	int err;
 
 	if (dp->index > 31) /* what the tagger can name */
 		return -ERANGE;
-	err = swsim_conduit_join(swsim_dsa_conduit(dp), ds->index, dsa->inst);
-	if (err) {
-		dev_err(ds->dev, "the conduit must be one of swsim's own\n");
-		return err;
-	}
 	port = swsim_port_new(dsa->inst, dp->index, dp->name);
 	if (!port)
 		return -ENOMEM;
@@ -127,8 +121,8 @@ static void swsim_dsa_teardown(struct dsa_switch *ds)
 		return;
 	debugfs_remove_recursive(dsa->inst->debugfs);
 	swsim_devlink_del(dsa->inst);
+	swsim_dsa_leave(ds);
 	dsa_switch_for_each_user_port(dp, ds) {
-		swsim_conduit_leave(swsim_dsa_conduit(dp), ds->index);
 		port = swsim_ds_port(ds, dp->index);
 		if (port)
 			swsim_port_detach(port);
@@ -176,6 +170,9 @@ static int swsim_dsa_setup(struct dsa_switch *ds)
 		ida_free(&swsim_switch_ida, dsa->number);
 		return err;
 	}
+	err = swsim_dsa_join(ds, dsa->inst);
+	if (err)
+		goto undo;
 	dsa_switch_for_each_user_port(dp, ds) {
 		err = swsim_dsa_add_port(ds, dp);
 		if (err)
@@ -377,6 +374,11 @@ static const struct dsa_switch_ops swsim_dsa_ops = {
 	.port_mirror_del = swsim_dsa_mirror_del,
 	.port_policer_add = swsim_dsa_policer_add,
 	.port_policer_del = swsim_dsa_policer_del,
+	.swsim_change_conduit_op = swsim_dsa_change_conduit,
+	.port_lag_join = swsim_dsa_lag_join,
+	.port_lag_leave = swsim_dsa_lag_leave,
+	.crosschip_lag_join = swsim_dsa_far_lag_join,
+	.crosschip_lag_leave = swsim_dsa_far_lag_leave,
 };
 
 static int swsim_switch_probe(struct platform_device *pdev)

@@ -69,7 +69,7 @@ static bool swsim_tag_dsa(struct sk_buff *skb, unsigned int sw, unsigned int por
 void swsim_dsa_to_cpu(struct swsim_port *port, struct net_device *dev, struct sk_buff *skb)
 {
 	struct dsa_port *dp = port->dp;
-	struct net_device *conduit = swsim_dsa_conduit(dp);
+	struct net_device *conduit = swsim_cpu_conduit(dp->cpu_dp);
 	bool tagged;
 
 	__skb_push(skb, -skb_mac_offset(skb));

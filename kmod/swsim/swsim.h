@@ -300,6 +300,18 @@ void swsim_conduits_exit(void);
 int swsim_conduit_join(struct net_device *dev, unsigned int index, struct swsim_inst *inst);
 void swsim_conduit_leave(struct net_device *dev, unsigned int index);
 
+/* dsa_cpu.c: the CPU ports of a tree */
+int swsim_dsa_join(struct dsa_switch *ds, struct swsim_inst *inst);
+void swsim_dsa_leave(struct dsa_switch *ds);
+int swsim_dsa_change_conduit(struct dsa_switch *ds, int port, struct net_device *conduit,
+			     struct netlink_ext_ack *extack);
+int swsim_dsa_lag_join(struct dsa_switch *ds, int port, struct dsa_lag lag,
+		       struct netdev_lag_upper_info *info, struct netlink_ext_ack *extack);
+int swsim_dsa_lag_leave(struct dsa_switch *ds, int port, struct dsa_lag lag);
+int swsim_dsa_far_lag_join(struct dsa_switch *ds, int sw, int port, struct dsa_lag lag,
+			   struct netdev_lag_upper_info *info, struct netlink_ext_ack *extack);
+int swsim_dsa_far_lag_leave(struct dsa_switch *ds, int sw, int port, struct dsa_lag lag);
+
 /* dsa_tag.c: tags between the switch and its conduit */
 void swsim_dsa_to_cpu(struct swsim_port *port, struct net_device *dev, struct sk_buff *skb);
 struct sk_buff *swsim_dsa_untag(struct sk_buff *skb, enum dsa_tag_protocol proto,

@@ -8,13 +8,14 @@ from .paths import LabError
 
 
 def generate(size: str, scratch: Path) -> Path:
-    """The compiled tree for SIZE, "PORTS" or "PORTS,SWITCHES", in SCRATCH."""
-    ports, _, switches = size.partition(",")
-    if not ports.isdigit() or not (switches or "1").isdigit():
-        raise LabError(f"--dsa wants PORTS or PORTS,SWITCHES, not {size!r}")
+    """The compiled tree for SIZE, "PORTS[,SWITCHES[,CPUS]]", in SCRATCH."""
+    numbers = size.split(",")
+    if len(numbers) > 3 or not all(number.isdigit() for number in numbers):
+        raise LabError(f"--dsa wants PORTS, PORTS,SWITCHES or PORTS,SWITCHES,CPUS, not {size!r}")
+    ports, switches, cpus = numbers + ["1"] * (3 - len(numbers))
     maker = paths.SWSIM / "mkdts"
     try:
-        text = subprocess.run([maker, "--ports", ports, "--switches", switches or "1"],
+        text = subprocess.run([maker, "--ports", ports, "--switches", switches, "--cpus", cpus],
                               capture_output=True, check=True).stdout
         made = subprocess.run(["dtc", "-q", "-I", "dts", "-O", "dtb"], input=text,
                               capture_output=True, check=True).stdout

@@ -7,7 +7,7 @@ It is read without running the file. Keys, all optional:
     variants      the kernels to run under, one boot each; none for a host test
     all_variants  further ones, under --all only
     mem, timeout  for each boot
-    dsa           "PORTS" or "PORTS,SWITCHES": the device tree of a DSA switch
+    dsa           "PORTS[,SWITCHES[,CPUS]]": the device tree of a DSA switch
     all_only      the whole file only under --all
     host          pytest runs on the host, and the file uses tests/lab/lab by itself
     builds        kernels that a host test will boot, built before it starts
