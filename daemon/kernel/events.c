@@ -168,6 +168,31 @@ static void bypass_news(const struct bypass_reading *reading, void *data)
 		 });
 }
 
+static void tx_news(const struct tx *now, void *data)
+{
+	struct reader *rd = data;
+
+	rd->messages++;
+	tell(rd, (struct kernel_event){
+			 .type = now ? KERNEL_EVENT_NEW : KERNEL_EVENT_LOST,
+			 .object = now ? &now->obj : NULL,
+		 });
+}
+
+/* The families' news. 0, -EAGAIN or -errno. */
+static int read_families(struct reader *rd, size_t most)
+{
+	int r = 0;
+
+	while (rd->k->bypass && rd->messages < most && r == 0)
+		r = bypass_genl_event(rd->k->bypass, bypass_news, rd);
+	if (r < 0 && r != -EAGAIN)
+		return r;
+	for (r = 0; rd->messages < most && r == 0;)
+		r = tx_event(rd->k->tx, tx_news, rd);
+	return r;
+}
+
 int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *data,
 		       bool *ret_more)
 {
@@ -182,12 +207,8 @@ int kernel_read_events(struct kernel *k, size_t most, kernel_event_fn fn, void *
 	if (r < 0 && r != -EAGAIN)
 		return r;
 	rd.own = false;
-	while (k->bypass && rd.messages < most) {
-		r = bypass_genl_event(k->bypass, bypass_news, &rd);
-		if (r < 0)
-			break;
-	}
-	if (k->bypass && r < 0 && r != -EAGAIN)
+	r = read_families(&rd, most);
+	if (r < 0 && r != -EAGAIN)
 		return r;
 	if (ret_more)
 		*ret_more = rd.messages >= most;
@@ -201,6 +222,8 @@ size_t kernel_event_fds(const struct kernel *k, int fds[KERNEL_EVENT_FDS])
 	fds[n++] = k->events->fd;
 	if (k->bypass)
 		fds[n++] = bypass_genl_fd(k->bypass);
+	if (tx_fd(k->tx) >= 0)
+		fds[n++] = tx_fd(k->tx);
 	return n;
 }
 

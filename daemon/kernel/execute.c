@@ -172,6 +172,25 @@ static bool complete(const struct kernel_request *r)
 	return false;
 }
 
+/* By another socket: what is in front of it has been carried out when it is set. */
+static int put_tx(struct batch *b, struct kernel_request *r)
+{
+	int failed = batch_send(b);
+
+	if (failed < 0)
+		return failed;
+	if (r->op != KERNEL_CHANGE) {
+		r->error = -EOPNOTSUPP;
+		return 0;
+	}
+	r->error = tx_set(b->k->tx, (const struct tx *)r->wanted, (const struct tx *)r->found,
+			  &r->words);
+	r->outcome = r->error == 0	      ? KERNEL_DONE
+		     : r->error == -ETIMEDOUT ? KERNEL_UNKNOWN
+					      : KERNEL_REFUSED;
+	return 0;
+}
+
 static int batch_put(struct batch *b, struct kernel_request *r)
 {
 	struct put_of put = { NULL, r, b->k };
@@ -183,6 +202,8 @@ static int batch_put(struct batch *b, struct kernel_request *r)
 	r->error = -EINVAL;
 	if (!complete(r))
 		return 0;
+	if (subject(r)->kind == KIND_TX)
+		return put_tx(b, r);
 	r->error = -EOPNOTSUPP;
 	put.codec = codec_of((enum kind)subject(r)->kind);
 	if (!put.codec)

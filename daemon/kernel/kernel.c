@@ -90,7 +90,9 @@ int kernel_open(struct kernel **ret)
 	if (r < 0)
 		return r;
 	r = bypass_genl_open(&k->bypass);
-	if (r < 0 && r != -EOPNOTSUPP)
+	if (r == 0 || r == -EOPNOTSUPP)
+		r = tx_open(&k->tx);
+	if (r < 0)
 		return r;
 	*ret = take(k);
 	return 0;
@@ -101,6 +103,7 @@ void kernel_close(struct kernel *k)
 	if (!k)
 		return;
 	bypass_genl_close(k->bypass);
+	tx_close(k->tx);
 	rtnl_close(k->request);
 	rtnl_close(k->query);
 	rtnl_close(k->slow);
@@ -369,6 +372,16 @@ static int absence(enum kind kind, int error)
 	return error;
 }
 
+static int get_tx(struct kernel *k, const struct tx *key, struct object **ret)
+{
+	struct tx *t;
+	int r = tx_read(k->tx, key->dev, (enum tx_part)key->part, &t);
+
+	if (r == 0)
+		*ret = &t->obj;
+	return r;
+}
+
 int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 {
 	_cleanup_(nl_msg_freep) struct nl_msg *m = NULL;
@@ -378,6 +391,8 @@ int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 	struct rtnl_call call = { .data = &answer };
 	int r;
 
+	if (key->kind == KIND_TX)
+		return get_tx(k, (const struct tx *)key, ret);
 	if (!what.codec)
 		return -EOPNOTSUPP;
 	if (!what.codec->get)

@@ -134,7 +134,7 @@ struct kernel_event {
 };
 
 /* Descriptors to watch for reading; n is at most KERNEL_EVENT_FDS. */
-#define KERNEL_EVENT_FDS 2
+#define KERNEL_EVENT_FDS 3
 size_t kernel_event_fds(const struct kernel *k, int fds[KERNEL_EVENT_FDS]);
 /*
  * Reads what has arrived, without blocking, and calls fn for each event; at most `most` messages,

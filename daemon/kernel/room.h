@@ -13,6 +13,7 @@
 #include "daemon/kernel/kernel.h"
 #include "daemon/kernel/mould.h"
 #include "daemon/kernel/rtnl.h"
+#include "daemon/kernel/tx.h"
 
 struct kernel {
 	struct rtnl *
@@ -23,6 +24,7 @@ struct kernel {
 	struct rtnl_taking walk;
 	bool walking;
 	struct bypass_genl *bypass; /* NULL: not this kernel */
+	struct tx_door *tx;
 	struct devices *devices;
 	struct facts *facts;
 	struct moulds *moulds;
