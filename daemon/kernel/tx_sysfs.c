@@ -12,7 +12,7 @@
 #include "config/base/units.h"
 #include "daemon/kernel/tx.h"
 
-#define FLUSH_FILE "tx_flush_frames" /* kmod/README.md */
+#define FLUSH_FILE "tx_doorbell_frames" /* of our kernel patch */
 #define QUEUES_MOST 65536
 #define NUMBER_TEXT 24
 

@@ -8,6 +8,7 @@
 #include "daemon/kernel/codec.h"
 #include "daemon/kernel/genl.h"
 #include "daemon/kernel/rtnl.h"
+#include "daemon/kernel/tx.h"
 #include "tests/unit/kernel/test_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					  RTM_NEWTFILTER, RTM_NEWTFILTER, NLMSG_ERROR };
 	struct bypass_reading reading;
 	struct object *o = NULL;
+	struct tx *tx = NULL;
 	struct nlmsghdr *h;
 	char *words = NULL;
 	int error;
@@ -59,6 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_back(o);
 	}
 	bypass_genl_parse(h, &reading);
+	if (tx_parse(h, &tx) == 0)
+		object_unref(tx);
 	object_unref(o);
 	free(h);
 	return 0;
