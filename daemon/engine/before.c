@@ -82,6 +82,10 @@ int before_collect(const struct engine_owner *o, const struct plan *plan, struct
 	for (size_t i = 0; i < plan->count && r == 0; i++) {
 		const struct step *step = &plan->steps[i];
 
+		if (step->op == KERNEL_CHANGE && step->wanted->kind == KIND_TX) {
+			r = before_tx_collect(o, step, s);
+			continue;
+		}
 		if (step->op != KERNEL_CHANGE ||
 		    (step->wanted->kind != KIND_PORT && step->wanted->kind != KIND_VLAN))
 			continue;
@@ -118,7 +122,7 @@ int before_keep(struct engine_owner *o, const struct state *more)
 		}
 		r = put(o->before, both);
 	}
-	return r;
+	return r < 0 ? r : before_tx_keep(o, more);
 }
 
 /* What the configuration says of the device itself. */
@@ -148,12 +152,13 @@ int before_plan(const struct engine_owner *o, const struct config *config, struc
 		if (!kind_ops(KIND_PORT)->satisfied(&wanted->obj, &found->obj))
 			r = plan_add(plan, KERNEL_CHANGE, STEP_BEFORE, &wanted->obj, &found->obj);
 	}
-	return r;
+	return r < 0 || !o->before ? r : before_tx_plan(o, config, plan);
 }
 
 bool before_any(const struct engine_owner *o)
 {
-	return o->before && state_count(o->before, KIND_PORT) > 0;
+	return o->before &&
+	       (state_count(o->before, KIND_PORT) > 0 || state_count(o->before, KIND_TX) > 0);
 }
 
 void before_put_back(struct engine_owner *o)

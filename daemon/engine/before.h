@@ -5,7 +5,8 @@
  * that the trial made so. What a trial changes is recorded here and in the store before it begins,
  * and put back behind the file's own values when the trial is taken back.
  *
- * Records are ports in a state: a name, and those values that were changed, the oldest of each.
+ * Records are ports (and parts of how they send) in a state: a name, and those values that were
+ * changed, the oldest of each.
  */
 #ifndef SWD_ENGINE_BEFORE_H
 #define SWD_ENGINE_BEFORE_H
@@ -21,6 +22,13 @@ int before_keep(struct engine_owner *o, const struct state *more);
 /* Adds the steps that put back what is recorded, but for what the configuration says. 0 or -ENOMEM.
  */
 int before_plan(const struct engine_owner *o, const struct config *config, struct plan *plan);
+
+/* ---- before_tx.c: the same for how ports send ---- */
+
+int before_tx_collect(const struct engine_owner *o, const struct step *step, struct state *into);
+int before_tx_keep(struct engine_owner *o, const struct state *more);
+int before_tx_plan(const struct engine_owner *o, const struct config *config, struct plan *plan);
+
 /* True if there are records. */
 bool before_any(const struct engine_owner *o);
 /*

@@ -164,6 +164,7 @@ int diff(const struct diff_input *in, struct plan *ret)
 {
 	static int (*const walks[])(struct diff_walk *) = {
 		diff_ports,
+		diff_tx,
 		diff_vlans_wanted,
 		/* First what goes: Linux makes a second address of a prefix a secondary of the
 		 * first, and takes it along with that. */

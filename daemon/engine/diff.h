@@ -3,11 +3,11 @@
  * diff: a pure merge walk of wanted and found that ends in a plan. Links and addresses are in
  * diff.c, qdiscs in diff_qdiscs.c, filters in diff_filters.c.
  *
- * Order of steps: ports (a conduit before its user ports), VLANs, addresses, qdiscs, filters,
- * qdiscs of members that may not be able to offload; then removals in reverse. Filters of a chain
- * that is jumped to come before the jump, and go after it; new ones are added before old ones go.
- * Where the kernel or hardware can't hold both at once, a copy of the old one stands beside it
- * meanwhile, or the plan has a gap: see diff_gaps.c.
+ * Order of steps: ports (a conduit before its user ports), how they send, VLANs, addresses, qdiscs,
+ * filters, qdiscs of members that may not be able to offload; then removals in reverse. Filters of
+ * a chain that is jumped to come before the jump, and go after it; new ones are added before old
+ * ones go. Where the kernel or hardware can't hold both at once, a copy of the old one stands
+ * beside it meanwhile, or the plan has a gap: see diff_gaps.c.
  */
 #ifndef SWD_ENGINE_DIFF_H
 #define SWD_ENGINE_DIFF_H
@@ -74,6 +74,9 @@ bool diff_block_bound(const struct diff_walk *w, uint32_t block);
 /* False if the block has no binding at some time in this plan, so that the kernel empties it
  * then. */
 bool diff_block_survives(const struct diff_walk *w, uint32_t block);
+
+/* Steps for how ports send. */
+int diff_tx(struct diff_walk *w);
 
 /* Steps for the wanted VLANs; then for those no longer wanted. */
 int diff_vlans_wanted(struct diff_walk *w);

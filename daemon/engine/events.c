@@ -159,6 +159,7 @@ void observe_dev_gone(struct engine_owner *o, const char *name)
 	COPY_NAME(key.dev, observe_dev_name(dev));
 	observe_drop(o, dev);
 	drop_addresses(o, key.dev);
+	observe_tx_gone(o, key.dev);
 	observe_qdisc_gone(o, &key, true);
 	stale_users(o, key.dev);
 	owner_event(o, ENGINE_EVENT_PORT, key.dev, "gone");
@@ -198,6 +199,7 @@ void observe_dev_new(struct engine_owner *o, const struct object *dev)
 	observe_complete(o, dev, !before);
 	if (!before) {
 		o->stale.qdiscs = o->stale.addresses = true;
+		observe_tx_new(o, name);
 		owner_event(o, ENGINE_EVENT_PORT, name, "there, ifindex %u",
 			    observe_facts(dev)->ifindex);
 	}
@@ -241,6 +243,8 @@ static void dev_renamed(struct engine_owner *o, const struct object *dev, const 
 	renames_heard(o, old_name, name);
 	qdisc_renamed(o, old_name, name);
 	drop_addresses(o, old_name);
+	observe_tx_gone(o, old_name);
+	observe_tx_new(o, name);
 	stale_users(o, old_name);
 	stale_users(o, name);
 	observe_put(o, dev);
@@ -268,7 +272,8 @@ static void ask_later(struct engine_owner *o, const struct object *key)
 
 static void ask_now(struct engine_owner *o)
 {
-	static const enum kind kinds[] = { KIND_PORT, KIND_VLAN, KIND_ADDRESS, KIND_FILTER };
+	static const enum kind kinds[] = { KIND_PORT, KIND_TX, KIND_VLAN, KIND_ADDRESS,
+					   KIND_FILTER };
 
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		for (size_t i = 0; i < state_count(o->ask, kinds[k]); i++) {
@@ -334,6 +339,11 @@ static void object_event(struct engine_owner *o, const struct kernel_event *e)
 		else
 			observe_dev_gone(o, observe_dev_name(obj));
 		break;
+	case KIND_TX:
+		/* It may be older than what our own request was answered. */
+		if (state_find(o->found, obj))
+			ask_later(o, obj);
+		break;
 	case KIND_ADDRESS:
 		if (e->type == KERNEL_EVENT_NEW)
 			observe_put(o, obj);
@@ -351,7 +361,6 @@ static void object_event(struct engine_owner *o, const struct kernel_event *e)
 	case KIND_FILTER:
 		filter_event(o, e);
 		break;
-	case KIND_TX:
 	case KIND_BLOCK:
 	case KIND_RULE:
 	case KIND_COUNT_:

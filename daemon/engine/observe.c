@@ -23,19 +23,20 @@ static int dump(struct engine_owner *o, enum kind kind, uint32_t block, struct s
 
 bool observe_is_stale(const struct engine_owner *o)
 {
-	return o->stale.links || o->stale.addresses || o->stale.qdiscs || o->stale.all_blocks ||
-	       o->stale.count || observe_walk_doubts(o);
+	return o->stale.links || o->stale.addresses || o->stale.qdiscs || o->stale.tx ||
+	       o->stale.all_blocks || o->stale.count || observe_walk_doubts(o);
 }
 
 void observe_stale_all(struct engine_owner *o)
 {
-	o->stale.links = o->stale.addresses = o->stale.qdiscs = o->stale.all_blocks = true;
+	o->stale.links = o->stale.addresses = o->stale.qdiscs = o->stale.tx = true;
+	o->stale.all_blocks = true;
 	o->walk.due = 0;
 }
 
 void observe_audit(struct engine_owner *o)
 {
-	o->stale.links = o->stale.addresses = o->stale.qdiscs = true;
+	o->stale.links = o->stale.addresses = o->stale.qdiscs = o->stale.tx = true;
 	observe_walk_all(o);
 }
 
@@ -236,6 +237,11 @@ static int refresh_devices(struct engine_owner *o)
 		r = refresh_qdiscs(o);
 		s->qdiscs |= r < 0;
 	}
+	if (r == 0 && s->tx) {
+		s->tx = false;
+		r = observe_tx(o);
+		s->tx |= r < 0;
+	}
 	return r;
 }
 
@@ -264,7 +270,7 @@ int observe_devices(struct engine_owner *o)
 	uint64_t now = now_monotonic_ns();
 	int r;
 
-	if (!o->stale.links && !o->stale.addresses && !o->stale.qdiscs)
+	if (!o->stale.links && !o->stale.addresses && !o->stale.qdiscs && !o->stale.tx)
 		return 0;
 	/* A storm of lost events becomes one dump of everything now and then. */
 	if (everything && o->full_dump_ns && now - o->full_dump_ns < FULL_DUMP_GAP_NS &&

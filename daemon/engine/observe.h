@@ -6,8 +6,8 @@
  * marked stale and dumped again. Each filter event also goes to the bypass room, in the kernel's
  * order.
  *
- * observe.c asks, observe_walk.c reads blocks, events.c takes what happens, observe_found.c writes
- * found.
+ * observe.c asks, observe_walk.c reads blocks, observe_tx.c how ports send, events.c takes what
+ * happens, observe_found.c writes found.
  */
 #ifndef SWD_ENGINE_OBSERVE_H
 #define SWD_ENGINE_OBSERVE_H
@@ -47,7 +47,7 @@ int observe_ask(struct engine_owner *o, const struct object *key);
 /* The outcome of a request, from apply. */
 void observe_took(struct engine_owner *o, const struct kernel_request *req);
 
-/* ---- between the four files ---- */
+/* ---- between these files ---- */
 
 bool observe_is_stale(const struct engine_owner *o);
 void observe_stale_block(struct engine_owner *o, uint32_t block);
@@ -71,6 +71,16 @@ int observe_read(struct engine_owner *o, const struct filter *f);
 void observe_touch(struct engine_owner *o, const struct filter *f);
 /* Takes what has that key out of found. `key` must be held by the caller. */
 void observe_drop(struct engine_owner *o, const struct object *key);
+/* ---- observe_tx.c ---- */
+
+/* Reads how those devices send that the state names; or, those that are wanted or recorded. 0 or
+ * -errno. */
+int observe_tx_of(struct engine_owner *o, const struct state *named);
+int observe_tx(struct engine_owner *o);
+/* A device came; one went. */
+void observe_tx_new(struct engine_owner *o, const char *dev);
+void observe_tx_gone(struct engine_owner *o, const char *dev);
+
 /* ---- observe_walk.c ---- */
 
 /* Each bound block is to be read. */

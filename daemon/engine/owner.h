@@ -32,7 +32,7 @@ struct owner_listener {
 
 /* What may be out of date in found, and is to be dumped again. */
 struct stale {
-	bool links, addresses, qdiscs, all_blocks;
+	bool links, addresses, qdiscs, tx, all_blocks;
 	bool unknown; /* events were lost: the history of all blocks too */
 	uint32_t *blocks;
 	size_t count, space;

@@ -106,6 +106,8 @@ int trial_prepare(struct engine_owner *o, struct trial *t)
 		observe_events(o);
 		observe_now(o);
 		r = observe_refresh(o);
+		if (r == 0)
+			r = observe_tx_of(o, t->candidate.config->wanted);
 		if (r < 0)
 			diags_add(t->diags, DIAG_ERROR, nowhere, NULL,
 				  "the kernel can't be read, so nothing was changed: %s",

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
+#include "config/model/tx.h"
 #include "daemon/engine/owned.h"
 
 /* A found object as something to wish for: without what only the kernel may say. */
@@ -22,6 +23,14 @@ static struct object *as_wanted(const struct object *found, const struct object 
 		f->flags &= TCA_CLS_FLAGS_SKIP_HW | TCA_CLS_FLAGS_SKIP_SW;
 		f->obj.origin = wanted_then ? wanted_then->origin : (struct origin){ 0 };
 		return &f->obj;
+	}
+	if (found->kind == KIND_TX && wanted_then) {
+		struct tx *t =
+			tx_only((const struct tx *)found, ((const struct tx *)wanted_then)->has);
+
+		if (t)
+			t->obj.origin = wanted_then->origin;
+		return t ? &t->obj : NULL;
 	}
 	if (found->kind == KIND_PORT && wanted_then) {
 		const struct port *then = (const struct port *)wanted_then;

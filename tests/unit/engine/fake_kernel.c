@@ -210,6 +210,18 @@ static int change_link(const struct object *wanted)
 	return 0;
 }
 
+static int change_tx(const struct tx *wanted)
+{
+	const struct tx *now = tx_find(fake.world, wanted->dev, (enum tx_part)wanted->part);
+
+	if (!now)
+		return -ENODEV;
+	if (tx_lacks(wanted, now))
+		return -EOPNOTSUPP;
+	world_change_tx(now, wanted);
+	return 0;
+}
+
 static bool is_idle(const char *dev)
 {
 	return fake.idle_port && streq(dev, fake.idle_port);
@@ -372,6 +384,8 @@ static int carry_out(struct kernel_request *req)
 		return take_away(req->found);
 	if (req->wanted->kind == KIND_FILTER)
 		return put_filter(req);
+	if (req->wanted->kind == KIND_TX)
+		return change_tx((const struct tx *)req->wanted);
 	if (req->op == KERNEL_CHANGE)
 		return change_link(req->wanted);
 	return req->wanted->kind == KIND_VLAN ? add_vlan((const struct vlan *)req->wanted)

@@ -6,6 +6,7 @@
 #ifndef SWD_TESTS_UNIT_ENGINE_FAKE_KERNEL_H
 #define SWD_TESTS_UNIT_ENGINE_FAKE_KERNEL_H
 
+#include "config/model/tx.h"
 #include "daemon/kernel/kernel.h"
 
 struct fake {
@@ -43,6 +44,10 @@ void fake_reset_counts(void);
 void fake_add_port(const char *name, const char *lower, int offload);
 void fake_del_port(const char *name);
 void fake_rename_port(const char *from, const char *to);
+/* A part of how a device sends, with `value` for all that it has; then one value, set by others. */
+void fake_add_tx(const char *dev, enum tx_part part, uint32_t queues, uint8_t has, uint32_t value,
+		 uint32_t most);
+void fake_set_tx(const char *dev, enum tx_part part, unsigned int i, uint32_t value);
 void fake_set_up(const char *name, bool up);
 void fake_add_address(const char *dev, const char *text);
 void fake_add_qdisc(const char *dev, const char *type, uint32_t ingress_block);

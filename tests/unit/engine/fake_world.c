@@ -165,6 +165,12 @@ void world_device_goes(const char *dev)
 			i = state_count(fake.world, KIND_VLAN); /* more may have gone */
 		}
 	}
+	for (size_t i = state_count(fake.world, KIND_TX); i-- > 0;) {
+		const struct tx *t = state_at(fake.world, KIND_TX, i);
+
+		if (streq(t->dev, name))
+			world_drop(t);
+	}
 	world_drop(world_device(name));
 }
 
@@ -231,6 +237,47 @@ struct port *world_copy_port(const struct port *was)
 	p->tc_offload = was->tc_offload;
 	p->facts = was->facts;
 	return p;
+}
+
+void world_change_tx(const struct tx *now, const struct tx *wanted)
+{
+	struct tx *t = tx_only(now, 0xff);
+
+	t->most = now->most;
+	for (unsigned int i = 0; i < TX_VALUES; i++) {
+		if (!(wanted->has & 1u << i))
+			continue;
+		t->value[i] = tx_value(wanted, i, 0);
+		for (uint32_t q = 0; q < t->queues; q++)
+			t->queue[q][i] = tx_value(wanted, i, q);
+	}
+	world_put(t);
+	/* sysfs tells no news. */
+	if (t->part == TX_RING || t->part == TX_COALESCE)
+		world_emit(KERNEL_EVENT_NEW, t, false);
+}
+
+void fake_add_tx(const char *dev, enum tx_part part, uint32_t queues, uint8_t has, uint32_t value,
+		 uint32_t most)
+{
+	struct tx *t = tx_new(dev, part, queues);
+
+	t->has = has;
+	t->most = most;
+	for (unsigned int i = 0; i < TX_VALUES; i++)
+		t->value[i] = has & 1u << i ? value : 0;
+	for (uint32_t q = 0; q < queues; q++)
+		t->queue[q][0] = t->queue[q][1] = value;
+	world_put(t);
+}
+
+void fake_set_tx(const char *dev, enum tx_part part, unsigned int i, uint32_t value)
+{
+	_cleanup_object_ struct tx *wanted = tx_new(dev, part, 0);
+
+	wanted->has = (uint8_t)(1u << i);
+	wanted->value[i] = value;
+	world_change_tx(tx_find(fake.world, dev, part), wanted);
 }
 
 void fake_rename_port(const char *from, const char *to)
@@ -389,8 +436,8 @@ static void line_of(const struct object *o, FILE *to)
 
 char *fake_text(void)
 {
-	static const enum kind kinds[] = { KIND_PORT, KIND_VLAN, KIND_ADDRESS, KIND_QDISC,
-					   KIND_FILTER };
+	static const enum kind kinds[] = { KIND_PORT,	 KIND_TX,    KIND_VLAN,
+					   KIND_ADDRESS, KIND_QDISC, KIND_FILTER };
 	char *text = NULL;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);

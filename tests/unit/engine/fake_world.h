@@ -44,6 +44,7 @@ void world_note(char sign, const struct object *o);
 const struct object *world_device(const char *name);
 bool world_vlan_on(const struct vlan *w);
 void world_change_vlan(const struct vlan *now, const struct vlan *wanted);
+void world_change_tx(const struct tx *now, const struct tx *wanted);
 bool world_bound(uint32_t block);
 void world_qdisc_goes(const struct qdisc *key);
 void world_device_goes(const char *dev);
