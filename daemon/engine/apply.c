@@ -51,6 +51,9 @@ static int record(struct engine_owner *o, const struct plan *plan)
 	r = renames_devices(o, list, n, &devices, &device_count);
 	if (r < 0)
 		return r;
+	/* What others took away and comes back need not wait for the disk. */
+	if (o->store && store_has(o->store, list, n, devices, device_count))
+		return 0;
 	pulse_wait(o->pulse);
 	r = o->store ? store_own(o->store, list, n, devices, device_count) : -ENODEV;
 	pulse_go(o->pulse);

@@ -187,6 +187,9 @@ static int open_file(const char *path, const char *place, struct store **ret)
 
 	if (!s)
 		return -ENOMEM;
+	s->known = state_new();
+	if (!s->known)
+		return -ENOMEM;
 	r = sql_errno(sqlite3_open_v2(path, &s->db,
 				      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 					      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
@@ -300,6 +303,8 @@ void store_close(struct store *s)
 	sqlite3_close(s->db);
 	for (size_t i = 0; i < STORE_FILES; i++)
 		free(s->paths[i]);
+	state_free(s->known);
+	free(s->devices);
 	free(s);
 }
 

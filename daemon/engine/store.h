@@ -48,6 +48,9 @@ int store_own(struct store *s, const struct object *const *list, size_t n,
 int store_own_only(struct store *s, const struct object *const *list, size_t n,
 		   const struct store_device *devices, size_t device_count);
 int store_disown(struct store *s, const struct object *const *list, size_t n);
+/* True if own would write what is in the file already: then nobody need wait for the disk. */
+bool store_has(const struct store *s, const struct object *const *list, size_t n,
+	       const struct store_device *devices, size_t device_count);
 /*
  * Puts all records into `into`. An apply that was refused or cut short may have left two under one
  * name; then it is the one that `found` has (NULL: any).

@@ -9,6 +9,61 @@
 #include "daemon/engine/store.h"
 #include "daemon/engine/store_sql.h"
 
+/* ---- what the file has ---- */
+
+static struct store_device *known_device(const struct store *s, uint32_t ifindex)
+{
+	for (size_t i = 0; i < s->device_count; i++)
+		if (s->devices[i].ifindex == ifindex)
+			return &s->devices[i];
+	return NULL;
+}
+
+bool store_has(const struct store *s, const struct object *const *list, size_t n,
+	       const struct store_device *devices, size_t device_count)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!owned_has(s->known, list[i]))
+			return false;
+	for (size_t i = 0; i < device_count; i++) {
+		const struct store_device *known = known_device(s, devices[i].ifindex);
+
+		if (!known || !streq(known->name, devices[i].name))
+			return false;
+	}
+	return true;
+}
+
+/* What there is no memory for is written again. */
+static void know(struct store *s, const struct object *const *list, size_t n,
+		 const struct store_device *devices, size_t device_count)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct object *ref = object_ref(list[i]);
+
+		if (state_put(s->known, ref) < 0)
+			object_unref(ref);
+	}
+	for (size_t i = 0; i < device_count; i++) {
+		struct store_device *known = known_device(s, devices[i].ifindex);
+
+		if (known)
+			*known = devices[i];
+		else if (grow(&s->devices, &s->device_space, s->device_count,
+			      sizeof(*s->devices)) == 0)
+			s->devices[s->device_count++] = devices[i];
+	}
+}
+
+static void forget(struct store *s)
+{
+	for (int k = 0; k < KIND_COUNT_; k++)
+		state_clear_kind(s->known, (enum kind)k);
+	s->device_count = 0;
+}
+
+/* ---- records ---- */
+
 static int each_owned(struct store *s, const char *sql, const struct object *const *list, size_t n)
 {
 	_cleanup_sql_ sqlite3_stmt *st = NULL;
@@ -56,7 +111,10 @@ int store_own(struct store *s, const struct object *const *list, size_t n,
 
 	if (n == 0 || r < 0)
 		return r;
-	return sql_end(s, put_owned(s, list, n, devices, device_count));
+	r = sql_end(s, put_owned(s, list, n, devices, device_count));
+	if (r == 0)
+		know(s, list, n, devices, device_count);
+	return r;
 }
 
 int store_own_only(struct store *s, const struct object *const *list, size_t n,
@@ -67,7 +125,11 @@ int store_own_only(struct store *s, const struct object *const *list, size_t n,
 	if (r < 0)
 		return r;
 	r = sql_run(s, "DELETE FROM owned; DELETE FROM device;");
-	return sql_end(s, r < 0 ? r : put_owned(s, list, n, devices, device_count));
+	r = sql_end(s, r < 0 ? r : put_owned(s, list, n, devices, device_count));
+	forget(s);
+	if (r == 0)
+		know(s, list, n, devices, device_count);
+	return r;
 }
 
 int store_disown(struct store *s, const struct object *const *list, size_t n)
@@ -76,6 +138,9 @@ int store_disown(struct store *s, const struct object *const *list, size_t n)
 
 	if (n == 0 || r < 0)
 		return r;
+	for (size_t i = 0; i < n; i++)
+		if (owned_has(s->known, list[i]))
+			state_remove(s->known, list[i]);
 	return sql_end(s, each_owned(s,
 				     "DELETE FROM owned WHERE kind = ?1 AND name = ?2"
 				     " AND detail = ?3",
@@ -117,6 +182,7 @@ int store_owned(struct store *s, const struct state *found, struct state *into)
 			continue;
 		if (r < 0)
 			return r;
+		know(s, (const struct object *const *)&o, 1, NULL, 0);
 		r = state_put(into, o);
 		if (r < 0)
 			return r;
@@ -144,6 +210,7 @@ int store_devices(struct store *s, struct store_device **ret, size_t *ret_n)
 	}
 	if (rc != SQLITE_DONE)
 		return sql_errno(rc);
+	know(s, NULL, 0, list, n);
 	*ret = take(list);
 	*ret_n = n;
 	return 0;

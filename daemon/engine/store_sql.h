@@ -19,6 +19,9 @@ struct sqlite3_stmt;
 struct store {
 	struct sqlite3 *db;
 	bool rebuilt;
+	struct state *known; /* records of ownership that are in the file, and of their devices */
+	struct store_device *devices;
+	size_t device_count, device_space;
 	char *paths[STORE_FILES]; /* the file, its log, and that one's index */
 	ino_t inodes[STORE_FILES];
 };
