@@ -52,7 +52,9 @@ static void link_news(struct reader *rd, struct object *o, bool gone)
 		tell(rd, (struct kernel_event){ .type = KERNEL_EVENT_LOST });
 		return;
 	}
-	facts_fill(rd->k->facts, o);
+	/* Who hears of the new one asks for it by name; then they are filled in. */
+	if (renamed)
+		facts_fill(rd->k->facts, o);
 	tell(rd, (struct kernel_event){
 			 .type = renamed ? KERNEL_EVENT_RENAMED : KERNEL_EVENT_NEW,
 			 .object = o,
