@@ -324,7 +324,30 @@ static int run_batch(struct engine_owner *o, struct apply *a, size_t first, size
 		settle_step(o, a, i, req, d);
 		kernel_request_clear(req);
 	}
-	observe_events(o);
+	return a->refused ? -EIO : 0;
+}
+
+/* Our own changes come back as events, which ask for more. Those of a few are read behind the last:
+ * what is to come does not wait for them. */
+static int run_batches(struct engine_owner *o, struct apply *a, enum apply_mode mode,
+		       struct kernel_request *reqs, struct diags *d)
+{
+	size_t unheard = 0;
+
+	for (size_t i = 0, end; i < a->plan->count; i = end) {
+		int r;
+
+		pulse_step(o->pulse, i);
+		end = batch_end(a->plan, i);
+		r = run_batch(o, a, i, end, reqs, d);
+		if (r < 0 && mode == APPLY_ALL)
+			return r;
+		unheard += end - i;
+		if (unheard >= BATCH_MOST) {
+			observe_events(o);
+			unheard = 0;
+		}
+	}
 	return a->refused ? -EIO : 0;
 }
 
@@ -358,12 +381,7 @@ int apply_run(struct engine_owner *o, const struct plan *plan, enum apply_mode m
 		    : mode == APPLY_ALL ? PULSE_APPLY
 					: PULSE_REPAIR,
 		    plan->count);
-	for (size_t i = 0, end; i < plan->count; i = end) {
-		pulse_step(o->pulse, i);
-		end = batch_end(plan, i);
-		r = run_batch(o, ret, i, end, reqs, d);
-		if (r < 0 && mode == APPLY_ALL)
-			return r;
-	}
-	return ret->refused ? -EIO : 0;
+	r = run_batches(o, ret, mode, reqs, d);
+	observe_events(o);
+	return r;
 }

@@ -144,8 +144,11 @@ static void drop_addresses(struct engine_owner *o, const char *name)
 		_cleanup_object_ struct address *a =
 			object_ref(state_at(o->found, KIND_ADDRESS, i));
 
-		if (streq(a->dev, name))
-			observe_drop(o, &a->obj);
+		if (!streq(a->dev, name))
+			continue;
+		observe_drop(o, &a->obj);
+		/* That it goes may have been told as well. */
+		state_remove(o->ask, a);
 	}
 }
 
@@ -334,10 +337,12 @@ static void object_event(struct engine_owner *o, const struct kernel_event *e)
 	case KIND_PORT:
 	case KIND_VLAN:
 		/* The message lacks what only sysfs and ethtool know. */
-		if (e->type == KERNEL_EVENT_NEW)
+		if (e->type == KERNEL_EVENT_NEW) {
 			ask_later(o, obj);
-		else
+		} else {
+			state_remove(o->ask, obj);
 			observe_dev_gone(o, observe_dev_name(obj));
+		}
 		break;
 	case KIND_TX:
 		/* It may be older than what our own request was answered. */

@@ -372,6 +372,17 @@ static void took_filter(struct engine_owner *o, const struct kernel_request *req
 		ask_or_doubt(o, req->wanted);
 }
 
+/* What it binds is the kernel's word: Linux takes a second clsact with blocks and binds nothing. */
+static void took_qdisc(struct engine_owner *o, const struct kernel_request *req)
+{
+	if (req->op == KERNEL_REMOVE)
+		observe_qdisc_gone(o, (const struct qdisc *)req->found, true);
+	else if (req->echo)
+		observe_qdisc_new(o, (const struct qdisc *)req->echo, true);
+	else
+		o->stale.qdiscs = true;
+}
+
 void observe_took(struct engine_owner *o, const struct kernel_request *req)
 {
 	const struct object *key = req->wanted ? req->wanted : req->found;
@@ -388,21 +399,10 @@ void observe_took(struct engine_owner *o, const struct kernel_request *req)
 		ask_or_doubt(o, key);
 		return;
 	}
-	if (key->kind == KIND_FILTER) {
+	if (key->kind == KIND_FILTER)
 		took_filter(o, req);
-	} else if (key->kind == KIND_QDISC && req->op == KERNEL_REMOVE) {
-		observe_qdisc_gone(o, (const struct qdisc *)key, true);
-	} else if (key->kind == KIND_QDISC) {
-		/* Linux takes a second clsact with blocks and binds nothing: read it back. */
-		_cleanup_object_ struct object *now = NULL;
-
-		pulse_wait(o->pulse);
-		if (kernel_get(o->kernel, key, &now) == 0)
-			observe_qdisc_new(o, (const struct qdisc *)now, true);
-		else
-			o->stale.qdiscs = true;
-		pulse_go(o->pulse);
-	} else {
+	else if (key->kind == KIND_QDISC)
+		took_qdisc(o, req);
+	else
 		ask_or_doubt(o, key);
-	}
 }

@@ -81,8 +81,8 @@ struct kernel_request {
 	enum kernel_outcome outcome;
 	int error;	     /* -errno if refused, or what kept it from being sent */
 	char *words;	     /* the kernel's extended-ack message, or NULL */
-	struct object *echo; /* ADD and CHANGE of filters: what the kernel says it took. With
-				EEXIST: what is there instead of .found */
+	struct object *echo; /* ADD and CHANGE of filters and qdiscs: what the kernel says it
+				took. With EEXIST: what is there instead of .found */
 };
 
 /*

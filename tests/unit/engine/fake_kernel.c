@@ -38,6 +38,7 @@ int kernel_dump(struct kernel *k, enum kind kind, uint32_t block, struct state *
 	_held_ uint32_t held = world_hold();
 	bool missed = false;
 
+	fake.looks += kind != KIND_VLAN; /* which comes with the ports */
 	if (fake.dump_error)
 		return fake.dump_error;
 	if (fake.dumps_fail) {
@@ -62,6 +63,7 @@ int kernel_dump_pref(struct kernel *k, const struct filter *key, struct state *i
 {
 	_held_ uint32_t held = world_hold();
 
+	fake.looks++;
 	for (size_t i = 0; i < state_count(fake.world, KIND_FILTER); i++) {
 		const struct filter *f = state_at(fake.world, KIND_FILTER, i);
 
@@ -76,6 +78,7 @@ int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 	_held_ uint32_t held = world_hold();
 	const struct object *o;
 
+	fake.looks++;
 	if (key->kind == KIND_PORT)
 		o = world_device(((const struct port *)key)->name);
 	else if (key->kind == KIND_VLAN)
@@ -246,8 +249,10 @@ static bool in_hardware(uint32_t block)
 	return false;
 }
 
-static int add_plain(const struct object *wanted)
+static int add_plain(struct kernel_request *req)
 {
+	const struct object *wanted = req->wanted;
+
 	if (state_find(fake.world, wanted))
 		return -EEXIST;
 	if (wanted->kind == KIND_ADDRESS) {
@@ -278,6 +283,7 @@ static int add_plain(const struct object *wanted)
 		q->egress_block = w->egress_block;
 		world_put(q);
 		world_emit(KERNEL_EVENT_NEW, q, true);
+		req->echo = object_ref(q);
 	}
 	return 0;
 }
@@ -389,7 +395,7 @@ static int carry_out(struct kernel_request *req)
 	if (req->op == KERNEL_CHANGE)
 		return change_link(req->wanted);
 	return req->wanted->kind == KIND_VLAN ? add_vlan((const struct vlan *)req->wanted)
-					      : add_plain(req->wanted);
+					      : add_plain(req);
 }
 
 static bool is_refused(const struct kernel_request *req)
@@ -434,6 +440,7 @@ int kernel_execute(struct kernel *k, struct kernel_request *list, size_t n)
 		if (is_anothers(req))
 			continue;
 		fake.requests++;
+		fake.looks_before = fake.looks;
 		world_note(signs[req->op], req->wanted ? req->wanted : req->found);
 		if (fake.requests == fake.unknown_not_at) {
 			req->outcome = KERNEL_UNKNOWN;

@@ -31,6 +31,8 @@ struct fake {
 	bool dump_misses_one;	 /* each filter dump leaves out its first entry */
 	size_t part;		 /* filters in a part of a block that is read in parts; 0: all */
 	size_t parts;		 /* read since fake_reset_counts() */
+	size_t looks;		 /* dumps and questions since fake_reset_counts(), ... */
+	size_t looks_before;	 /* ... and those before the last request */
 	char log[512][160];	 /* "+ label" */
 	size_t log_count;
 };

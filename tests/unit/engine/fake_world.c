@@ -151,10 +151,13 @@ void world_device_goes(const char *dev)
 	copy_name(key.dev, sizeof(key.dev), name);
 	world_qdisc_goes(&key);
 	for (size_t i = state_count(fake.world, KIND_ADDRESS); i-- > 0;) {
-		const struct address *a = state_at(fake.world, KIND_ADDRESS, i);
+		_cleanup_object_ struct address *a =
+			object_ref(state_at(fake.world, KIND_ADDRESS, i));
 
-		if (streq(a->dev, name))
-			world_drop(a);
+		if (!streq(a->dev, name))
+			continue;
+		world_drop(a);
+		world_emit(KERNEL_EVENT_GONE, a, false);
 	}
 	for (size_t i = state_count(fake.world, KIND_VLAN); i-- > 0;) {
 		_cleanup_object_ struct vlan *v = object_ref(state_at(fake.world, KIND_VLAN, i));
@@ -201,6 +204,7 @@ void fake_end(void)
 void fake_reset_counts(void)
 {
 	fake.requests = fake.refused = fake.log_count = fake.parts = 0;
+	fake.looks = fake.looks_before = 0;
 }
 
 void fake_add_port(const char *name, const char *lower, int offload)
@@ -222,6 +226,7 @@ void fake_del_port(const char *name)
 {
 	_cleanup_object_ struct object *p = object_ref(world_device(name));
 
+	world_emit(KERNEL_EVENT_NEW, p, false); /* that it is down */
 	world_device_goes(name);
 	world_emit(KERNEL_EVENT_GONE, p, false);
 }

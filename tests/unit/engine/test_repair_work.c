@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a repair does before its last request: it waits for no disk. */
+/* What a repair does before its last request: it asks for what it must know, and waits for no disk.
+ */
 #include "../check.h"
 
 #include <stdio.h>
@@ -61,8 +62,8 @@ static void break_address(void)
 	world_emit(KERNEL_EVENT_GONE, held, false);
 }
 
-/* With so many requests. */
-static void comes_back(void (*breaks)(void), size_t requests)
+/* So many requests, and before the last of them so many looks. */
+static void comes_back(void (*breaks)(void), size_t requests, size_t looks)
 {
 	char *before = fake_text(), *after;
 
@@ -72,8 +73,25 @@ static void comes_back(void (*breaks)(void), size_t requests)
 	after = fake_text();
 	assert_same_kernel(before, after);
 	assert_int_equal(fake.requests, requests);
+	assert_int_equal(fake.looks_before, looks);
 	free(before);
 	free(after);
+}
+
+static void a_leg_is_asked_for_once_it_is_made(void **state)
+{
+	comes_back(break_leg, 2, 1);
+}
+
+static void a_block_is_bound_by_the_kernels_word(void **state)
+{
+	/* All qdiscs, since one is gone. */
+	comes_back(break_block, 2 + fake_filters(10), 1);
+}
+
+static void an_address_is_asked_for_before_it_is_missed(void **state)
+{
+	comes_back(break_address, 1, 1);
 }
 
 static void what_is_recorded_is_not_written_again(void **state)
@@ -81,21 +99,21 @@ static void what_is_recorded_is_not_written_again(void **state)
 	off_t size = log_size();
 	struct job *job;
 
-	comes_back(break_leg, 2);
-	comes_back(break_block, 2 + fake_filters(10));
+	comes_back(break_leg, 2, 1);
+	comes_back(break_block, 2 + fake_filters(10), 1);
 	assert_int_equal(log_size(), size);
 	/* It holds the number that the device has now. */
-	comes_back(break_address, 1);
+	comes_back(break_address, 1, 1);
 	assert_true(log_size() > size);
 	size = log_size();
-	comes_back(break_address, 1);
+	comes_back(break_address, 1, 1);
 	assert_int_equal(log_size(), size);
 	/* As little after a start. */
 	rig_stop(&rig);
 	rig_start(&rig);
 	rig_settle(&rig);
 	size = log_size();
-	comes_back(break_leg, 2);
+	comes_back(break_leg, 2, 1);
 	assert_int_equal(log_size(), size);
 	/* What is not ours any more is recorded when it is again. */
 	job = rig_apply(&rig, HEAD BLOCK RULES, 0);
@@ -116,6 +134,9 @@ static void what_is_recorded_is_not_written_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_leg_is_asked_for_once_it_is_made),
+		TEST(a_block_is_bound_by_the_kernels_word),
+		TEST(an_address_is_asked_for_before_it_is_missed),
 		TEST(what_is_recorded_is_not_written_again),
 	};
 
