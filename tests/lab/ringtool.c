@@ -111,8 +111,8 @@ static void tell(int result, uint64_t took_ns, uint64_t used_us)
 	struct ring_counts c;
 
 	ring_counts(ring, &c);
-	printf("{\"result\": %d, \"words\": \"%s\", \"ms\": %.3f, \"cpu_ms\": %.3f, \"state\": \"%s\", "
-	       "\"slots\": %u, \"kicks\": %u",
+	printf("{\"result\": %d, \"words\": \"%s\", \"ms\": %.3f, \"cpu_ms\": %.3f, "
+	       "\"state\": \"%s\", \"slots\": %u, \"kicks\": %u",
 	       result, strerror(-result), (double)took_ns / 1e6, (double)used_us / 1e3,
 	       ring_state_words(ring_state(ring)), ring_slots(ring), kicks);
 #define COUNT(name) printf(", \"" #name "\": %llu", (unsigned long long)c.name)
