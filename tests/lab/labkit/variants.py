@@ -22,18 +22,21 @@ class Variant:
 
 _UM = ("common.config", "um.config")
 
-VARIANTS = {v.name: v for v in (
-    Variant("6.1", "6.1", "um", _UM + ("6.1.config",)),
-    Variant("6.12", "6.12", "um", _UM + ("6.12.config",)),
-    Variant("6.1-swd", "6.1", "um", _UM + ("6.1.config", "swd.config"), patched=True, base="6.1"),
-    Variant("6.12-swd", "6.12", "um", _UM + ("6.12.config", "swd.config"), patched=True,
-            base="6.12"),
-    Variant("6.1-debug", "6.1", "um", _UM + ("6.1.config", "debug.config", "um-debug.config"),
-            patched=True, leaks=True, memory="1024M"),
-    Variant("6.1-smp", "6.1", "x86",
-            ("common.config", "6.1.config", "debug.config", "x86-smp.config"),
-            patched=True, memory="1024M"),
-)}
+def _of(kernel: str) -> tuple:
+    """The rows that each kernel has."""
+    own = f"{kernel}.config"
+    return (
+        Variant(kernel, kernel, "um", _UM + (own,)),
+        Variant(f"{kernel}-swd", kernel, "um", _UM + (own, "swd.config"), patched=True, base=kernel),
+        Variant(f"{kernel}-debug", kernel, "um", _UM + (own, "debug.config", "um-debug.config"),
+                patched=True, leaks=True, memory="1024M"),
+        Variant(f"{kernel}-smp", kernel, "x86",
+                ("common.config", own, "debug.config", "x86-smp.config", f"{kernel}-x86.config"),
+                patched=True, memory="1024M"),
+    )
+
+
+VARIANTS = {v.name: v for v in (*_of("6.1"), *_of("6.12"))}
 
 
 def find(name: str) -> Variant:
