@@ -17,7 +17,8 @@ struct swsim_txq {
 	struct netdev_queue *queue;
 	struct sk_buff_head waiting; /* for the bell; under the lock of the queue, as all below */
 	struct hrtimer wake;	     /* ends a stop */
-	unsigned int run;	     /* frames since the last stop */
+	unsigned int run;	     /* frames since it was last empty, which takes stop_us */
+	u64 last_ns;		     /* when the last of them came */
 	unsigned long frames, bells, stops, refused;
 };
 
@@ -109,6 +110,22 @@ static void swsim_txq_bell(struct swsim_txqs *txqs, struct swsim_txq *q)
 	}
 }
 
+/* One more frame is in the queue, which has room for @every: the last one stops it for a while. */
+static void swsim_txq_fill(struct swsim_txqs *txqs, struct swsim_txq *q, u32 every)
+{
+	u64 now = ktime_get_ns(), empty = (u64)READ_ONCE(txqs->stop_us) * NSEC_PER_USEC;
+
+	if (now - q->last_ns > empty)
+		q->run = 0;
+	q->last_ns = now;
+	if (++q->run < every)
+		return;
+	q->run = 0;
+	q->stops++;
+	netif_tx_stop_queue(q->queue);
+	hrtimer_start(&q->wake, ns_to_ktime(empty), HRTIMER_MODE_REL_SOFT);
+}
+
 static bool swsim_txq_refuses(struct swsim_txqs *txqs)
 {
 	return atomic_read(&txqs->busy_count) && atomic_dec_if_positive(&txqs->busy_good) < 0 &&
@@ -128,13 +145,8 @@ netdev_tx_t swsim_txqs_xmit(struct swsim_txqs *txqs, struct sk_buff *skb)
 	}
 	q->frames++;
 	__skb_queue_tail(&q->waiting, skb);
-	if (every && ++q->run >= every) {
-		q->run = 0;
-		q->stops++;
-		netif_tx_stop_queue(q->queue);
-		hrtimer_start(&q->wake, ns_to_ktime((u64)READ_ONCE(txqs->stop_us) * NSEC_PER_USEC),
-			      HRTIMER_MODE_REL_SOFT);
-	}
+	if (every)
+		swsim_txq_fill(txqs, q, every);
 	if (!netdev_xmit_more() || netif_xmit_stopped(q->queue))
 		swsim_txq_bell(txqs, q);
 	return NETDEV_TX_OK;
