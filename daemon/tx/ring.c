@@ -382,6 +382,11 @@ uint32_t ring_slots(const struct ring *r)
 	return r->g.slots;
 }
 
+uint32_t ring_ifindex(const struct ring *r)
+{
+	return r->ifindex;
+}
+
 int ring_fd(const struct ring *r)
 {
 	return r->fd;

@@ -104,6 +104,7 @@ enum ring_state ring_state(const struct ring *r);
 const char *ring_state_words(enum ring_state state); /* "interface is down" */
 void ring_counts(const struct ring *r, struct ring_counts *ret);
 uint32_t ring_slots(const struct ring *r);
-int ring_fd(const struct ring *r); /* the packet socket, for options; owned by the ring */
+uint32_t ring_ifindex(const struct ring *r); /* of the device, or of the one that was */
+int ring_fd(const struct ring *r);	     /* the packet socket, for options; owned by the ring */
 
 #endif
