@@ -14,6 +14,8 @@ static const struct command table[] = {
 	{ "status", "", 0, 0, CMD_NOTHING, false, "everything on one screen", cmd_status },
 	{ "ports", "", 0, 0, CMD_NOTHING, false,
 	  "ports and VLAN legs: switch, port number, conduit, offload, block", cmd_ports },
+	{ "tx", "", 0, 0, CMD_NOTHING, false,
+	  "how ports send: doorbell, ring, interrupts, byte queue limits", cmd_tx },
 	{ "blocks", "", 0, 0, CMD_NOTHING, false, "tc blocks, where they are bound, their numbers",
 	  cmd_blocks },
 	{ "rules", "[BLOCK]", 0, 1, CMD_BLOCK, false, "rules, where they are, their counters",

@@ -42,6 +42,8 @@ int cmd_main(int argc, char **argv);
 int cmd_status(const struct cli *cli, int argc, char **argv);
 int cmd_ports(const struct cli *cli, int argc, char **argv);
 int cmd_blocks(const struct cli *cli, int argc, char **argv);
+/* cmd_tx.c */
+int cmd_tx(const struct cli *cli, int argc, char **argv);
 /* cmd_rules.c */
 char *cmd_block_parameter(const char *name); /* {"block": NAME} or {}, to be freed */
 int cmd_rules(const struct cli *cli, int argc, char **argv);

@@ -109,7 +109,7 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	print_pattern(CMD_FILE);
 	printf("\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_METHOD);
-	printf("\t\twords='Status Ports Blocks Rules Bypass Check Plan Apply Confirm Revert "
+	printf("\t\twords='Status Ports Tx Blocks Rules Bypass Check Plan Apply Confirm Revert "
 	       "History Generation Export Monitor'\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_SHOW);

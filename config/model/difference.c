@@ -56,13 +56,17 @@ static void tx_difference(struct words *w, const struct tx *wanted, const struct
 	for (unsigned int i = 0; i < TX_VALUES; i++) {
 		uint32_t queue = tx_other_queue(wanted, found, i);
 		char is[TX_TEXT], was[TX_TEXT];
+		const char *name;
 
 		if (queue == TX_SAME)
 			continue;
 		tx_print(found, i, queue, is);
 		tx_print(wanted, i, queue, was);
-		say(w, "%s%s%s instead of %s", tx_value_name(found->part, i),
-		    tx_value_name(found->part, i)[0] ? " " : "", is, was);
+		name = tx_value_name((enum tx_part)found->part, i);
+		if (streq(name, tx_part_name((enum tx_part)found->part)))
+			say(w, "%s instead of %s", is, was);
+		else
+			say(w, "%s %s instead of %s", name, is, was);
 	}
 }
 

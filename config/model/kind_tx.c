@@ -12,8 +12,8 @@
 static const struct {
 	const char *name, *values[TX_VALUES];
 } rows[TX_PART_COUNT_] = {
-	[TX_FLUSH] = { "flush", { "" } },
-	[TX_RING] = { "ring", { "" } },
+	[TX_FLUSH] = { "flush", { "flush" } },
+	[TX_RING] = { "ring", { "ring" } },
 	[TX_COALESCE] = { "coalesce", { "tx-usecs", "tx-frames", "adaptive-tx" } },
 	[TX_BQL] = { "bql", { "limit-min", "limit-max" } },
 };
@@ -127,10 +127,7 @@ static void tx_json(const struct object *o, struct jsonw *w)
 		jsonw_key_bool(w, "auto", true);
 	for (unsigned int i = 0; i < TX_VALUES; i++)
 		if (t->has & 1u << i)
-			jsonw_key_u64(w,
-				      rows[t->part].values[i][0] ? rows[t->part].values[i]
-								 : rows[t->part].name,
-				      t->value[i]);
+			jsonw_key_u64(w, rows[t->part].values[i], t->value[i]);
 	origin_json(&o->origin, w);
 	jsonw_object_end(w);
 }

@@ -14,7 +14,7 @@
 #define TX_SAME UINT32_MAX /* no queue is other than wanted */
 
 const char *tx_part_name(enum tx_part part); /* "flush" */
-/* "tx-usecs"; "" where the part's own name says it; NULL: it has no such value. */
+/* "tx-usecs"; the part's own where it has one value; NULL: it has no such value. */
 const char *tx_value_name(enum tx_part part, unsigned int i);
 
 /* NULL: memory short. */

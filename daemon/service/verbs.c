@@ -19,6 +19,7 @@ static const struct verb table[] = {
 	  verb_get_interface_description },
 	{ IO_SWD "Status", ACCESS_READ, false, { { NULL } }, verb_status },
 	{ IO_SWD "Ports", ACCESS_READ, false, { { NULL } }, verb_ports },
+	{ IO_SWD "Tx", ACCESS_READ, false, { { NULL } }, verb_tx },
 	{ IO_SWD "Blocks", ACCESS_READ, false, { { NULL } }, verb_blocks },
 	{ IO_SWD "Rules", ACCESS_READ, false, { { "block", VARLINK_STRING, true } }, verb_rules },
 	{ IO_SWD "Bypass", ACCESS_READ, false, { { "block", VARLINK_STRING, true } }, verb_bypass },

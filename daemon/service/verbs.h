@@ -38,6 +38,8 @@ void verb_get_interface_description(struct call *c);
 void verb_status(struct call *c);
 /* verbs_ports.c */
 void verb_ports(struct call *c);
+/* verbs_tx.c */
+void verb_tx(struct call *c);
 /* verbs_blocks.c */
 void verb_blocks(struct call *c);
 /* verbs_rules.c */

@@ -48,7 +48,7 @@ def test_commands(path):
 
 
 def test_json(path):
-    for command, method in (("status", "Status"), ("ports", "Ports"), ("blocks", "Blocks"),
+    for command, method in (("status", "Status"), ("ports", "Ports"), ("tx", "Tx"), ("blocks", "Blocks"),
                             ("rules", "Rules"), ("bypass", "Bypass"), ("history", "History"),
                             ("export", "Export")):
         shown, said = cli(path, "--json", command), cli(path, "call", method)

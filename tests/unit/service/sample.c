@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "config/model/tx.h"
 #include "tests/unit/service/fake.h"
 
 static void put(struct state *s, void *object)
@@ -65,6 +66,36 @@ static void put_ports(struct config *c, struct state *found)
 	leg->facts = (struct link_facts){ .switch_index = -1, .port_number = -1, .offload = -1 };
 	put(c->wanted, object_ref(leg));
 	put(found, leg);
+}
+
+static struct tx *tx(const char *dev, enum tx_part part, uint8_t has, uint32_t value, uint32_t most)
+{
+	struct tx *t = tx_new(dev, part, part == TX_BQL && most ? 2 : 0);
+
+	assert_non_null(t);
+	t->has = has;
+	t->most = most;
+	for (unsigned int i = 0; i < TX_VALUES; i++)
+		t->value[i] = value;
+	for (uint32_t q = 0; q < t->queues; q++)
+		for (unsigned int i = 0; i < TX_VALUES; i++)
+			t->queue[q][i] = value + q;
+	return t;
+}
+
+/* lan2 is as wanted but for what is not measured yet; lan9 is not there. */
+static void put_tx(struct config *c, struct state *found)
+{
+	struct tx *flush = tx("lan2", TX_FLUSH, 0, 0, 0);
+
+	flush->automatic = 1;
+	put(c->wanted, flush);
+	put(c->wanted, tx("lan2", TX_RING, 1, 512, 0));
+	put(c->wanted, tx("lan9", TX_RING, 1, 512, 0));
+	put(found, tx("lan2", TX_FLUSH, 1, 1, 0));
+	put(found, tx("lan2", TX_RING, 1, 256, 4096));
+	put(found, tx("lan2", TX_COALESCE, 5, 1, 0));
+	put(found, tx("lan2", TX_BQL, 3, 9000, 1));
 }
 
 static void put_qdisc(struct state *s, const char *dev)
@@ -208,6 +239,7 @@ struct snapshot *sample_snapshot_rules(size_t more)
 	s->found = state_new();
 	assert_non_null(s->config);
 	put_ports(s->config, s->found);
+	put_tx(s->config, s->found);
 	b->id = 10;
 	strcpy(b->name, "edge");
 	b->offload = OFFLOAD_REQUIRED;

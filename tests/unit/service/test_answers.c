@@ -131,6 +131,33 @@ static void test_ports(void **state)
 	cJSON_Delete(p);
 }
 
+static void test_tx(void **state)
+{
+	cJSON *p = ask("Tx", NULL);
+	const cJSON *ports = at(p, "ports"), *port = named(ports, "name", "lan2"), *v;
+
+	assert_int_equal(cJSON_GetArraySize(ports), 2);
+	is_text(port, "state", "differs");
+	assert_int_equal(cJSON_GetArraySize(at(port, "values")), 7);
+	v = named(at(port, "values"), "name", "flush");
+	assert_true(cJSON_IsTrue(at(v, "auto")));
+	assert_true(cJSON_IsNull(at(v, "wanted")));
+	assert_true(cJSON_IsFalse(at(v, "differs")));
+	is_number(v, "found", 1);
+	v = named(at(port, "values"), "name", "ring");
+	is_text(v, "part", "ring");
+	assert_true(cJSON_IsTrue(at(v, "differs")));
+	is_number(v, "wanted", 512);
+	is_number(v, "found", 256);
+	is_number(v, "most", 4096);
+	v = named(at(port, "values"), "name", "tx-frames");
+	assert_true(cJSON_IsNull(at(v, "found")));
+	v = named(at(port, "values"), "name", "limit-max");
+	assert_true(cJSON_IsTrue(at(v, "queues_differ")));
+	is_text(named(ports, "name", "lan9"), "state", "waiting");
+	cJSON_Delete(p);
+}
+
 static void test_blocks(void **state)
 {
 	cJSON *p = ask("Blocks", NULL);
@@ -459,7 +486,9 @@ static void test_history_in_pieces(void **state)
 static void test_nothing_yet(void **state)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
-	static const char *const methods[] = { "Status", "Ports", "Blocks", "Rules", "Bypass" };
+	static const char *const methods[] = {
+		"Status", "Ports", "Tx", "Blocks", "Rules", "Bypass"
+	};
 
 	s->refs = 1;
 	fake_publish(&fake, s);
@@ -474,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_status),
 		TEST(test_ports),
+		TEST(test_tx),
 		TEST(test_blocks),
 		TEST(test_rules),
 		TEST(test_rule_waits),

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How ports send: each value of the ports whose `tx:` says something, as wanted and as found.
+ */
+#include "config/model/tx.h"
+#include "daemon/service/serving.h"
+#include "daemon/service/verbs.h"
+#include "daemon/service/write.h"
+
+static const struct state *wanted_of(const struct call *c)
+{
+	return c->snapshot->config ? c->snapshot->config->wanted : NULL;
+}
+
+static bool queues_differ(const struct tx *t, unsigned int i)
+{
+	for (uint32_t q = 1; q < t->queues; q++)
+		if (t->queue[q][i] != t->queue[0][i])
+			return true;
+	return false;
+}
+
+static void write_value(struct jsonw *w, const struct tx *wanted, const struct tx *found,
+			enum tx_part part, unsigned int i)
+{
+	bool is = found && found->has & 1u << i;
+
+	jsonw_object(w);
+	jsonw_key_string(w, "part", tx_part_name(part));
+	jsonw_key_string(w, "name", tx_value_name(part, i));
+	jsonw_key_bool(w, "auto", wanted && wanted->automatic);
+	if (wanted && wanted->has & 1u << i)
+		jsonw_key_u64(w, "wanted", wanted->value[i]);
+	else
+		write_null(w, "wanted");
+	if (is)
+		jsonw_key_u64(w, "found", found->value[i]);
+	else
+		write_null(w, "found");
+	jsonw_key_bool(w, "differs",
+		       wanted && found && tx_other_queue(wanted, found, i) != TX_SAME);
+	jsonw_key_bool(w, "queues_differ", is && queues_differ(found, i));
+	if (is && i == 0 && found->most)
+		jsonw_key_u64(w, "most", found->most);
+	else
+		write_null(w, "most");
+	jsonw_object_end(w);
+}
+
+/* "as wanted", "differs", "waiting" (the device is not there), "lacks" (it can't do all of it) */
+static const char *state_of(const struct call *c, const char *dev)
+{
+	const char *state = "as wanted";
+
+	for (unsigned int part = 0; part < TX_PART_COUNT_; part++) {
+		const struct tx *wanted = tx_find(wanted_of(c), dev, (enum tx_part)part);
+		const struct tx *found = tx_find(c->snapshot->found, dev, (enum tx_part)part);
+
+		if (!wanted)
+			continue;
+		if (!found)
+			return "waiting";
+		if (tx_lacks(wanted, found))
+			return "lacks";
+		if (!kind_ops(KIND_TX)->satisfied(&wanted->obj, &found->obj))
+			state = "differs";
+	}
+	return state;
+}
+
+static void write_port(struct jsonw *w, const struct call *c, const char *dev)
+{
+	jsonw_object(w);
+	jsonw_key_string(w, "name", dev);
+	jsonw_key_string(w, "state", state_of(c, dev));
+	jsonw_key(w, "values");
+	jsonw_array(w);
+	for (unsigned int part = 0; part < TX_PART_COUNT_; part++)
+		for (unsigned int i = 0; i < TX_VALUES && tx_value_name((enum tx_part)part, i); i++)
+			write_value(w, tx_find(wanted_of(c), dev, (enum tx_part)part),
+				    tx_find(c->snapshot->found, dev, (enum tx_part)part),
+				    (enum tx_part)part, i);
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+void verb_tx(struct call *c)
+{
+	_cleanup_(jsonw_freep) struct jsonw *w = jsonw_new();
+	const struct state *wanted = wanted_of(c);
+	const char *last = "";
+
+	if (!w) {
+		call_lost(c);
+		return;
+	}
+	jsonw_object(w);
+	jsonw_key(w, "ports");
+	jsonw_array(w);
+	for (size_t i = 0; wanted && i < state_count(wanted, KIND_TX); i++) {
+		const struct tx *t = state_at(wanted, KIND_TX, i);
+
+		if (!streq(t->dev, last))
+			write_port(w, c, t->dev);
+		last = t->dev;
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+	call_reply(c, w);
+}
