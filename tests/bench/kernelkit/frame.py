@@ -10,7 +10,7 @@ A part is a file `part_NAME.py` beside this one, for a patch (or a few) of kmod/
 or more). A row is made by row() below and is a dict with
 
     part, kernel, case, n               what was measured: n is the count that matters (filters, frames)
-    unit                                of the samples: UNITS_OF_TIME are better low, all others high
+    unit                                of the samples: those in BETTER_LOW are, all others better high
     before, after                       medians
     spread_before, spread_after         half the quartile distance, percent of the median
     published_ratio                     how many times faster the published one was, or None
@@ -29,7 +29,7 @@ import statistics
 from benchkit.report import spread
 
 FEWEST = 5      # runs of each kind, even when it is quick
-UNITS_OF_TIME = ("ns", "us", "ms", "s")
+BETTER_LOW = ("ns", "us", "ms", "s", "instr", "lines")
 
 
 def alternate(before, after, runs, seed=1):
@@ -48,7 +48,7 @@ def alternate(before, after, runs, seed=1):
 
 def faster(unit, before, after):
     """(above, below): what is divided to tell how many times faster `after` is."""
-    return (before, after) if unit in UNITS_OF_TIME else (after, before)
+    return (before, after) if unit in BETTER_LOW else (after, before)
 
 
 def row(part, kernel, case, n, unit, before, after, published=None, paired=True, least=None):
