@@ -175,6 +175,12 @@ struct qdisc {
 	uint8_t takeover;		      /* wanted only: may replace a foreign qdisc */
 };
 
+/* True if it binds that shared block, in either direction. */
+static inline bool qdisc_binds(const struct qdisc *q, uint32_t block)
+{
+	return block && (q->ingress_block == block || q->egress_block == block);
+}
+
 /* ---- rules and filters ---- */
 
 #define RULE_NAME_MAX 64

@@ -159,10 +159,10 @@ static void explain_refused(const struct engine_owner *o, const struct apply *a,
 
 /* One member less, and the rest goes on: once a block's filters are in hardware, Linux refuses
  * who can't hold them (tcf_block_offload_bind(), 6.1 and 6.12). */
-static bool is_left_out(const struct step *s, int error)
+static bool is_left_out(const struct apply *a, const struct step *s, int error)
 {
-	return s->reason == STEP_MISSING && s->op == KERNEL_ADD && s->wanted->kind == KIND_QDISC &&
-	       error == -EOPNOTSUPP;
+	return !a->undo && (s->reason == STEP_MISSING || s->reason == STEP_DIFFERENT) &&
+	       s->op == KERNEL_ADD && s->wanted->kind == KIND_QDISC && error == -EOPNOTSUPP;
 }
 
 static void explain_left_out(const struct step *s, const struct kernel_request *req,
@@ -228,7 +228,7 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 	enum kernel_outcome outcome = req->outcome;
 	size_t said = diags_count(d);
 	int error = req->error;
-	bool left_out = is_left_out(s, error);
+	bool left_out = is_left_out(a, s, error);
 
 	observe_took(o, req);
 	if (outcome == KERNEL_UNKNOWN) {

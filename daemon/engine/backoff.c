@@ -95,6 +95,14 @@ static uint64_t wait_ns(uint32_t times)
 	return ms * MS;
 }
 
+void backoff_pardon(struct backoff *b, const struct object *o)
+{
+	struct backoff_slot *s = b->used ? find(b, hash_of(o)) : NULL;
+
+	if (s && s->hash && s->refusals)
+		s->next_ns = s->refusals = 0;
+}
+
 uint64_t backoff_until(struct backoff *b, const struct object *o, uint64_t now_ns)
 {
 	struct backoff_slot *s = b->used ? find(b, hash_of(o)) : NULL;

@@ -32,6 +32,9 @@ void backoff_clear(struct backoff *b);
 /* Forgets all: after an apply everything may be tried. */
 void backoff_forget(struct backoff *b);
 
+/* What it was refused for has changed: it may be tried at once. */
+void backoff_pardon(struct backoff *b, const struct object *o);
+
 /* When the object may be tried: 0 for now, or a time after `now_ns`. */
 uint64_t backoff_until(struct backoff *b, const struct object *o, uint64_t now_ns);
 /* Note an outcome; returns until when the object has to wait, 0 if it need not. *ret_times: how

@@ -11,11 +11,6 @@ static bool is_fresh(const struct diff_walk *w, const char *dev)
 	return diff_name_in(&w->fresh, dev);
 }
 
-static bool binds(const struct qdisc *q, uint32_t block)
-{
-	return block && (q->ingress_block == block || q->egress_block == block);
-}
-
 /* False where only the kernel can say: offload is off, or the device has no word for it. */
 static bool says_offload(const struct diff_walk *w, const char *dev)
 {
@@ -42,14 +37,40 @@ static bool wants_hardware(const struct diff_walk *w, uint32_t block)
 	return false;
 }
 
+/* True if the block holds a filter that all its members took, or had to take. */
+static bool is_in_hardware(const struct diff_walk *w, uint32_t block)
+{
+	const uint32_t both = TCA_CLS_FLAGS_SKIP_SW | TCA_CLS_FLAGS_IN_HW;
+	size_t i, end;
+
+	state_block_filters(w->in->found, block, &i, &end);
+	for (; i < end; i++) {
+		const struct filter *f = state_at(w->in->found, KIND_FILTER, i);
+
+		if ((f->flags & both) == both)
+			return true;
+	}
+	return false;
+}
+
+/* True if a foreign qdisc has the place of a wanted one, and keeps it. */
+static bool is_kept_out(const struct diff_walk *w, const struct qdisc *wanted)
+{
+	const struct qdisc *found = state_find(w->in->found, wanted);
+
+	return found && !is_fresh(w, wanted->dev) && !wanted->takeover &&
+	       !owned_has(w->in->owned, &found->obj) &&
+	       !kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj);
+}
+
 /* True if another member of the block is there that says it can take its filters. */
 static bool has_better_member(const struct diff_walk *w, const struct qdisc *q, uint32_t block)
 {
 	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC); i++) {
 		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
 
-		if (other != q && binds(other, block) && diff_dev_there(w, other->dev) &&
-		    says_offload(w, other->dev))
+		if (other != q && qdisc_binds(other, block) && diff_dev_there(w, other->dev) &&
+		    says_offload(w, other->dev) && !is_kept_out(w, other))
 			return true;
 	}
 	return false;
@@ -74,6 +95,62 @@ static bool comes_late(const struct diff_walk *w, const struct qdisc *q)
 		late |= wants_hardware(w, blocks[i]);
 	}
 	return late;
+}
+
+/* True if all the filters of the block are hardware's, so that software has no use for it. */
+static bool is_all_hardware(const struct diff_walk *w, uint32_t block)
+{
+	size_t i, end;
+
+	state_block_filters(w->in->filters, block, &i, &end);
+	for (; i < end; i++) {
+		const struct filter *f = state_at(w->in->filters, KIND_FILTER, i);
+
+		if (!(f->flags & TCA_CLS_FLAGS_SKIP_SW) && f->role != FILTER_ROLE_SHORTCUT)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * One that may not be able to offload, alone on its block, has every filter refused. It waits for
+ * the member that is not there yet: its device, or NULL.
+ */
+static const char *waits_for(const struct diff_walk *w, const struct qdisc *q)
+{
+	const uint32_t blocks[] = { q->ingress_block, q->egress_block };
+	const char *dev = NULL;
+
+	if (says_offload(w, q->dev))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (blocks[i] && (!wants_hardware(w, blocks[i]) || !is_all_hardware(w, blocks[i]) ||
+				  has_better_member(w, q, blocks[i])))
+			return NULL;
+	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC) && !dev; i++) {
+		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
+
+		if ((qdisc_binds(other, q->ingress_block) || qdisc_binds(other, q->egress_block)) &&
+		    !diff_dev_there(w, other->dev))
+			dev = other->dev;
+	}
+	return dev;
+}
+
+static bool comes_early(const struct diff_walk *w, const struct qdisc *q)
+{
+	return !comes_late(w, q) && !waits_for(w, q);
+}
+
+/* One that comes late was there before what it must come behind, and may be what keeps that out. */
+static bool came_early(const struct diff_walk *w, const struct qdisc *wanted)
+{
+	const uint32_t blocks[] = { wanted->ingress_block, wanted->egress_block };
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (wants_hardware(w, blocks[i]) && !is_in_hardware(w, blocks[i]))
+			return comes_late(w, wanted);
+	return false;
 }
 
 static bool takes_over(const struct diff_walk *w, const struct qdisc *found)
@@ -113,14 +190,14 @@ static bool is_bound_without(const struct diff_walk *w, const struct qdisc *q, u
 	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
 		const struct qdisc *other = state_at(w->in->found, KIND_QDISC, i);
 
-		if (other != q && binds(other, block) && stays_bound(w, other))
+		if (other != q && qdisc_binds(other, block) && stays_bound(w, other))
 			return true;
 	}
 	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC) && !early; i++) {
 		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
 
-		if (!streq(other->dev, q->dev) && binds(other, block) && comes_first(w, other) &&
-		    diff_dev_there(w, other->dev) && !comes_late(w, other))
+		if (!streq(other->dev, q->dev) && qdisc_binds(other, block) &&
+		    comes_first(w, other) && diff_dev_there(w, other->dev) && comes_early(w, other))
 			return true;
 	}
 	return false;
@@ -185,13 +262,13 @@ bool diff_block_bound(const struct diff_walk *w, uint32_t block)
 		const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
 		const struct qdisc *found;
 
-		if (!binds(q, block) || !diff_dev_there(w, q->dev))
+		if (!qdisc_binds(q, block) || !diff_dev_there(w, q->dev))
 			continue;
 		found = is_fresh(w, q->dev) ? NULL : state_find(w->in->found, q);
-		if (found && binds(found, block))
+		if (found && qdisc_binds(found, block))
 			return true;
 		/* A foreign one that stays in its place binds nothing of ours. */
-		if (has_room(w, q, found) && !comes_late(w, q))
+		if (has_room(w, q, found) && comes_early(w, q))
 			return true;
 	}
 	return false;
@@ -205,9 +282,9 @@ static int step_binds(const struct step *s, uint32_t block)
 	if (step_object(s)->kind != KIND_QDISC)
 		return 0;
 	if (s->op == KERNEL_REMOVE)
-		return -binds((const struct qdisc *)s->found, block);
-	n += binds((const struct qdisc *)s->wanted, block);
-	return s->found ? n - binds((const struct qdisc *)s->found, block) : n;
+		return -qdisc_binds((const struct qdisc *)s->found, block);
+	n += qdisc_binds((const struct qdisc *)s->wanted, block);
+	return s->found ? n - qdisc_binds((const struct qdisc *)s->found, block) : n;
 }
 
 bool diff_block_survives(const struct diff_walk *w, uint32_t block)
@@ -218,7 +295,7 @@ bool diff_block_survives(const struct diff_walk *w, uint32_t block)
 		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
 
 		/* Ours go by a step, a foreign one with its device. */
-		bindings += binds(q, block) &&
+		bindings += qdisc_binds(q, block) &&
 			    (!is_fresh(w, q->dev) || diff_name_in(&w->rebound, q->dev));
 	}
 	for (size_t i = 0; i < w->plan->count && bindings > 0; i++)
@@ -238,7 +315,7 @@ static bool is_drained(const struct diff_walk *w, uint32_t block)
 	for (size_t i = 0; i < state_count(w->in->found, KIND_QDISC); i++) {
 		const struct qdisc *q = state_at(w->in->found, KIND_QDISC, i);
 
-		if (binds(q, block) && diff_name_in(&w->rebound, q->dev))
+		if (qdisc_binds(q, block) && diff_name_in(&w->rebound, q->dev))
 			return true;
 	}
 	return false;
@@ -285,17 +362,32 @@ int diff_qdisc_with(struct diff_walk *w, const char *dev)
 	return 0;
 }
 
+/* Makes room for the filters of others, which it is to come behind. */
+static int step_aside(struct diff_walk *w, const struct qdisc *wanted)
+{
+	const struct qdisc *found = state_find(w->in->found, wanted);
+
+	if (!found || is_fresh(w, wanted->dev) || !owned_has(w->in->owned, &found->obj) ||
+	    !as_wanted(w, found) || !came_early(w, wanted) || foreign_of(w, found, false))
+		return 0;
+	return take_qdisc(w, found, STEP_DIFFERENT);
+}
+
 static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 {
 	const struct qdisc *found = state_find(w->in->found, wanted);
 	const struct filter *foreign;
 	char label[OBJECT_LABEL];
+	const char *other;
 	bool ours;
 
 	if (!diff_dev_there(w, wanted->dev))
 		return plan_wait(w->plan, wanted->dev, &wanted->obj);
-	if (!found || is_fresh(w, wanted->dev))
-		return plan_add(w->plan, KERNEL_ADD, STEP_MISSING, &wanted->obj, NULL);
+	if (!found || is_fresh(w, wanted->dev) || diff_name_in(&w->rebound, wanted->dev)) {
+		other = waits_for(w, wanted);
+		return other ? plan_wait(w->plan, other, &wanted->obj)
+			     : plan_add(w->plan, KERNEL_ADD, STEP_MISSING, &wanted->obj, NULL);
+	}
 	if (kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj))
 		return 0;
 	ours = owned_has(w->in->owned, &found->obj);
@@ -325,9 +417,12 @@ static int diff_qdiscs(struct diff_walk *w, bool late)
 			const struct qdisc *q = state_at(w->in->wanted, KIND_QDISC, i);
 			int r;
 
-			if (comes_first(w, q) != come || comes_late(w, q) != late)
+			if (comes_first(w, q) != come)
 				continue;
-			r = diff_qdisc(w, q);
+			if (comes_late(w, q) == late)
+				r = diff_qdisc(w, q);
+			else
+				r = late ? 0 : step_aside(w, q);
 			if (r < 0)
 				return r;
 		}

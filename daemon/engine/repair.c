@@ -70,6 +70,23 @@ static void end_drift(struct engine_owner *o)
 		alerts_expire(&o->alerts, "drift", now - DRIFT_OVER_NS);
 }
 
+/* A member goes that may have kept a block's filters out: see diff_qdiscs.c. */
+static void pardon_filters(struct engine_owner *o, const struct plan *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const struct qdisc *gone = (const struct qdisc *)all->steps[i].found;
+
+		if (all->steps[i].op != KERNEL_REMOVE || gone->obj.kind != KIND_QDISC)
+			continue;
+		for (size_t k = 0; k < all->count; k++) {
+			const struct filter *f = (const struct filter *)all->steps[k].wanted;
+
+			if (f && f->obj.kind == KIND_FILTER && qdisc_binds(gone, f->block))
+				backoff_pardon(&o->backoff, &f->obj);
+		}
+	}
+}
+
 /* The steps that may be tried now. */
 static int filter_plan(struct engine_owner *o, const struct plan *all, struct plan *ret)
 {
@@ -183,6 +200,7 @@ static int repair_once(struct engine_owner *o, bool *ret_changed)
 	repair_tell(o, &all);
 	end_refusals(o, &all);
 	end_drift(o);
+	pardon_filters(o, &all);
 	r = filter_plan(o, &all, &now);
 	if (r < 0)
 		return r;

@@ -152,29 +152,6 @@ static void late_ports_are_configured_on_arrival(void **state)
 	rig_end(&r);
 }
 
-#define IDLE                                                                       \
-	HEAD "blocks:\n  edge: { id: 10, bind: [eth7, lan1, lan2], tagging: none," \
-	     " rules: [ { name: one, match: { dst: 192.0.2.0/24 }, action: drop } ] }\n"
-
-/* It comes behind the filters, where the kernel can refuse it alone. */
-static void who_cannot_offload_is_left_out(void **state)
-{
-	struct rig r;
-
-	rig_begin(&r, BYPASS_ABILITY_READBACK);
-	fake_add_port("eth7", NULL, -1);
-	fake.idle_port = "eth7";
-	rig_write(&r, IDLE);
-	rig_start(&r);
-	assert_int_equal(r.newest->last_outcome, APPLY_DONE);
-	assert_true(fake_log_find("+ clsact on eth7", 0) > fake_log_find("+ block 10", 0));
-	assert_int_equal(fake_filters(10), 1);
-	rig_settle(&r);
-	assert_non_null(rig_alert(&r, "refused"));
-	assert_string_equal(rig_alert(&r, "refused")->about, "clsact on eth7 (ingress block 10)");
-	rig_end(&r);
-}
-
 static void changed_port_is_put_right(void **state)
 {
 	struct rig r;
@@ -563,7 +540,6 @@ int main(void)
 		cmocka_unit_test(port_goes_and_comes),
 		cmocka_unit_test(port_is_renamed_and_back),
 		cmocka_unit_test(late_ports_are_configured_on_arrival),
-		cmocka_unit_test(who_cannot_offload_is_left_out),
 		cmocka_unit_test(changed_port_is_put_right),
 		cmocka_unit_test(foreign_filter_stays_and_is_told_once),
 		cmocka_unit_test(foreign_filter_is_evicted),
