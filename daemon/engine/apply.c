@@ -161,7 +161,8 @@ static void explain_refused(const struct engine_owner *o, const struct apply *a,
  * who can't hold them (tcf_block_offload_bind(), 6.1 and 6.12). */
 static bool is_left_out(const struct apply *a, const struct step *s, int error)
 {
-	return !a->undo && (s->reason == STEP_MISSING || s->reason == STEP_DIFFERENT) &&
+	/* On the way back that is what was there, and is missed. */
+	return (s->reason == STEP_MISSING || (s->reason == STEP_DIFFERENT && !a->undo)) &&
 	       s->op == KERNEL_ADD && s->wanted->kind == KIND_QDISC && error == -EOPNOTSUPP;
 }
 
