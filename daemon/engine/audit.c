@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Walking a snapshot for findings: see audit.h. What is said of each is in audit_words.c.
- *
- * in_hw_count counts the callbacks that took a filter, and a driver may have one for all its ports:
- * so "not every device" is said only of a filter that fewer callbacks hold than hold another filter
- * of the same block.
- */
+/* Walking a snapshot for findings: see audit.h. What is said of each is in audit_words.c. */
 #include "daemon/engine/audit_words.h"
 
 #include <errno.h>
@@ -215,7 +209,7 @@ static int look_at_pair(struct walk *w, const struct filter *wanted, const struc
 		return found_of_rule(w, AUDIT_MISSING, wanted, NULL);
 	if (filter_is_dead(found))
 		return found_of_rule(w, AUDIT_DEAD, wanted, found);
-	if (found->flags & TCA_CLS_FLAGS_IN_HW && found->in_hw_count < w->most_in_hw)
+	if (filter_is_partly(found, w->most_in_hw))
 		return found_of_rule(w, AUDIT_PARTLY, wanted, found);
 	return 0;
 }
@@ -239,10 +233,7 @@ static int look_at_filters(struct walk *w)
 	if (s->filters)
 		state_block_filters(s->filters, w->block->id, &wi, &we);
 	state_block_filters(s->found, w->block->id, &first, &fe);
-	for (fi = first; fi < fe; fi++)
-		w->most_in_hw = MAX(
-			w->most_in_hw,
-			((const struct filter *)state_at(s->found, KIND_FILTER, fi))->in_hw_count);
+	w->most_in_hw = filters_most_in_hw(s->found, w->block->id);
 	fi = first;
 	while (r == 0 && (wi < we || fi < fe)) {
 		const struct filter *wanted =

@@ -50,6 +50,26 @@ bool filter_is_dead(const struct filter *f)
 	       !(f->flags & TCA_CLS_FLAGS_IN_HW);
 }
 
+uint32_t filters_most_in_hw(const struct state *found, uint32_t block)
+{
+	uint32_t most = 0;
+	size_t i, end;
+
+	state_block_filters(found, block, &i, &end);
+	for (; i < end; i++) {
+		const struct filter *f = state_at(found, KIND_FILTER, i);
+
+		most = MAX(most, f->in_hw_count);
+	}
+	return most;
+}
+
+bool filter_is_partly(const struct filter *found, uint32_t most)
+{
+	return found->flags & TCA_CLS_FLAGS_IN_HW && found->in_hw_count > 0 &&
+	       found->in_hw_count < most;
+}
+
 struct marks *marks_new(void)
 {
 	return calloc(1, sizeof(struct marks));

@@ -60,4 +60,14 @@ bool filter_needs_software(const struct filter *f);
 /* skip_sw, and in no hardware: nobody looks at it. */
 bool filter_is_dead(const struct filter *f);
 
+/* ---- what is known of how many devices hold a filter ---- */
+
+/* The highest in_hw_count of a block's found filters. */
+uint32_t filters_most_in_hw(const struct state *found, uint32_t block);
+/*
+ * In hardware, and fewer callbacks hold it than hold another of its block. A driver may have one
+ * callback for all its ports: of other filters nothing is known. matchall has no count.
+ */
+bool filter_is_partly(const struct filter *found, uint32_t most);
+
 #endif

@@ -4,6 +4,8 @@
  */
 #include "daemon/service/tally.h"
 
+#include "daemon/policy/bypass_marks.h"
+
 bool tally_fits(const struct filter *wanted, const struct filter *found)
 {
 	return found->owner == OWNER_OURS &&
@@ -85,9 +87,10 @@ static bool filter_waits(const struct snapshot *s, const struct filter *f)
 	return !block_bound(s, f->block);
 }
 
-enum rule_state rule_state(const struct snapshot *s, const struct filter *const *wanted, size_t n)
+enum rule_state rule_state(const struct snapshot *s, const struct filter *const *wanted, size_t n,
+			   uint32_t most)
 {
-	size_t present = 0, in_hw = 0, software = 0;
+	size_t present = 0, in_hw = 0, software = 0, partly = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct filter *found = s->found ? state_find(s->found, wanted[i]) : NULL;
@@ -97,12 +100,13 @@ enum rule_state rule_state(const struct snapshot *s, const struct filter *const 
 			continue;
 		present++;
 		in_hw += !!(found->flags & TCA_CLS_FLAGS_IN_HW);
+		partly += filter_is_partly(found, most);
 	}
 	if (n == 0 || present < n)
 		return n && filter_waits(s, wanted[0]) ? RULE_WAITING : RULE_MISSING;
 	if (software == n)
 		return RULE_IN_SOFTWARE;
-	if (in_hw == n)
+	if (in_hw == n && partly == 0)
 		return RULE_IN_HARDWARE;
 	return in_hw ? RULE_PARTLY : RULE_NOT_IN_HARDWARE;
 }

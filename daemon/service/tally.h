@@ -23,15 +23,16 @@ void tally_block(const struct snapshot *s, uint32_t block, struct tally *t);
 
 enum rule_state {
 	RULE_IN_HARDWARE,
-	RULE_PARTLY,
+	RULE_PARTLY, /* some of its filters, or one is held by fewer devices than another rule's */
 	RULE_NOT_IN_HARDWARE,
 	RULE_IN_SOFTWARE, /* offload: off, and all there */
 	RULE_MISSING,
 	RULE_WAITING, /* missing, and its block is bound nowhere yet, or its device is not there */
 };
 const char *rule_state_name(enum rule_state s);
-/* The worst of its filters: list of `n` wanted ones. */
-enum rule_state rule_state(const struct snapshot *s, const struct filter *const *wanted, size_t n);
+/* The worst of its filters: list of `n` wanted ones. most: filters_most_in_hw() of their block. */
+enum rule_state rule_state(const struct snapshot *s, const struct filter *const *wanted, size_t n,
+			   uint32_t most);
 
 bool device_there(const struct snapshot *s, const char *name);
 /* Is that block bound to a device that is there? */

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "daemon/policy/bypass_marks.h"
 #include "daemon/service/counters.h"
 #include "daemon/service/serving.h"
 #include "daemon/service/tally.h"
@@ -28,6 +29,7 @@ struct walk {
 	const struct filter **filters; /* the wanted ones that do rules' work, in order of rules */
 	size_t filter_count, filter_at;
 	size_t rule, rule_end;
+	uint32_t most_in_hw; /* of the block's filters */
 
 	size_t wanted, wanted_end; /* both states side by side */
 	size_t found, found_end;
@@ -58,6 +60,7 @@ static int begin_rules(struct walk *k, const struct snapshot *s, uint32_t block)
 	free(k->filters);
 	k->filters = NULL;
 	k->filter_count = k->filter_at = 0;
+	k->most_in_hw = s->found ? filters_most_in_hw(s->found, block) : 0;
 	state_block_rules(s->config->wanted, block, &k->rule, &k->rule_end);
 	if (s->filters)
 		state_block_filters(s->filters, block, &first, &end);
@@ -113,7 +116,8 @@ static void write_sums(struct jsonw *w, const struct snapshot *s,
 }
 
 static void write_rule(struct jsonw *w, const struct snapshot *s, const struct block *b,
-		       const struct rule *r, const struct filter *const *filters, size_t n)
+		       const struct rule *r, const struct filter *const *filters, size_t n,
+		       uint32_t most_in_hw)
 {
 	char ethertype[16];
 
@@ -132,7 +136,7 @@ static void write_rule(struct jsonw *w, const struct snapshot *s, const struct b
 	if (r->ethertype)
 		ethertype_print(r->ethertype, ethertype);
 	jsonw_key_string(w, "ethertype", r->ethertype ? ethertype : NULL);
-	jsonw_key_string(w, "state", rule_state_name(rule_state(s, filters, n)));
+	jsonw_key_string(w, "state", rule_state_name(rule_state(s, filters, n, most_in_hw)));
 	jsonw_key(w, "match");
 	match_json(rule_match(r), w);
 	jsonw_key(w, "actions");
@@ -155,7 +159,8 @@ static void next_rule(struct walk *k, const struct snapshot *s, const struct blo
 	while (k->filter_at < k->filter_count &&
 	       k->filters[k->filter_at]->rule->position == r->position)
 		k->filter_at++;
-	write_rule(w, s, b, r, k->filter_count ? k->filters + first : NULL, k->filter_at - first);
+	write_rule(w, s, b, r, k->filter_count ? k->filters + first : NULL, k->filter_at - first,
+		   k->most_in_hw);
 	k->rule++;
 }
 

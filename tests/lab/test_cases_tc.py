@@ -226,6 +226,8 @@ def test_tc_05_partly_offloaded_is_said(swd):
     assert dsts()["10.44.0.0/16"]["options"]["in_hw_count"] == 1
     (found,) = findings(swd, "partly")
     assert found["rule"] == "maybe" and "held by 1 of at least 2" in found["text"]
+    states = {r["name"]: r["state"] for r in swd.rules("edge")[0]}
+    assert states == {"one": "in hardware", "two": "in hardware", "maybe": "partly"}, states
 
 
 # ---- TC-06 ----

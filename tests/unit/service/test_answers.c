@@ -192,8 +192,24 @@ static void test_rule_waits(void **state)
 		f = filter_new(match_view(&none), &out, 1);
 		assert_non_null(f);
 		f->block = 10;
-		assert_int_equal(rule_state(s, (const struct filter *[]){ f }, 1), wanted[i]);
+		assert_int_equal(rule_state(s, (const struct filter *[]){ f }, 1, 0), wanted[i]);
 		object_unref(f);
+	}
+}
+
+/* A matchall filter has no count, so that nothing is said of it. */
+static void test_rule_is_held_by_some(void **state)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = sample_snapshot();
+	static const enum rule_state wanted[] = { RULE_IN_HARDWARE, RULE_PARTLY, RULE_IN_HARDWARE };
+	const struct filter *f = state_at(s->filters, KIND_FILTER, 0);
+
+	for (uint32_t count = 0; count < ARRAY_SIZE(wanted); count++) {
+		struct filter *held = filter_copy(state_find(s->found, f));
+
+		held->in_hw_count = count;
+		assert_int_equal(state_put(s->found, held), 0);
+		assert_int_equal(rule_state(s, &f, 1, 2), wanted[count]);
 	}
 }
 
@@ -348,7 +364,7 @@ static void test_audit(void **state)
 	cJSON *p = ask("Audit", "{\"block\":\"edge\"}");
 	const cJSON *f = at(p, "findings")->child;
 
-	is_number(p, "count", 2);
+	is_number(p, "count", 3);
 	is_text(f, "kind", "foreign");
 	is_text(f, "block", "edge");
 	is_text(f, "rule", NULL);
@@ -358,9 +374,13 @@ static void test_audit(void **state)
 		"CPU");
 	assert_true(cJSON_IsTrue(at(f, "breaks")));
 	is_text(at(f, "filter"), "type", "matchall");
-	is_text(f->next, "kind", "missing");
-	is_text(f->next, "place", "swd.yaml:22");
-	assert_true(cJSON_IsNull(at(f->next, "filter")));
+	f = f->next;
+	is_text(f, "kind", "partly");
+	is_text(f, "rule", "no-tests");
+	f = f->next;
+	is_text(f, "kind", "missing");
+	is_text(f, "place", "swd.yaml:22");
+	assert_true(cJSON_IsNull(at(f, "filter")));
 	cJSON_Delete(p);
 }
 
@@ -507,6 +527,7 @@ int main(void)
 		TEST(test_blocks),
 		TEST(test_rules),
 		TEST(test_rule_waits),
+		TEST(test_rule_is_held_by_some),
 		TEST(test_counters_are_exact),
 		TEST(test_rules_without_engine),
 		TEST(test_rules_in_pieces),
