@@ -336,7 +336,7 @@ static int walk_block(struct block_walk *b, size_t wi, size_t we, size_t fi, siz
 static int finish_block(struct block_walk *b, uint32_t id, int r)
 {
 	if (r == 0 && b->block && b->order.count > 0 && b->diff->in->in_use)
-		r = diff_gaps(&b->order, b->diff, way_of_block(b));
+		r = diff_gaps(&b->order, b->diff, way_of_block(b), id);
 	if (r == 0)
 		r = order_emit(&b->order, b->diff, id);
 	order_clear(&b->order);

@@ -250,11 +250,55 @@ static int bridge(struct gaps *g, size_t i)
 	return hold(g, i, next, pref);
 }
 
-int diff_gaps(struct order *o, struct diff_walk *w, enum replace way)
+/* ---- a full table ---- */
+
+/*
+ * Does anything else happen to the frames of an old one that goes first of all? What is to decide
+ * them comes later, or what they fall to changes or goes as well. Such a one, or NULL.
+ */
+static const struct filter *missed_by(struct gaps *g, const struct pending *old)
+{
+	for (size_t i = 0; i < g->order->count; i++) {
+		const struct pending *p = &g->order->list[i];
+
+		if (p == old || p->chain != old->chain ||
+		    (p->found && p->found->pref < old->found->pref))
+			continue;
+		if (g->looks++ >= LOOKS_MOST || (p->wanted && may_meet(old->found, p->wanted)) ||
+		    (p->found && may_meet(old->found, p->found)))
+			return p->wanted ? p->wanted : p->found;
+	}
+	return NULL;
+}
+
+static int make_room(struct gaps *g, enum ways_room room)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < g->order->count && r == 0; i++) {
+		struct pending *p = &g->order->list[i];
+		const struct filter *missed = is_taken(p) ? missed_by(g, p) : NULL;
+
+		if (!is_taken(p) || (missed && room < ROOM_ALL))
+			continue;
+		p->phase = PHASE_CLEAR;
+		if (missed)
+			r = plan_gap(g->diff->plan, &missed->obj,
+				     "the table is full, and pref %u must go first",
+				     p->found->pref);
+	}
+	return r;
+}
+
+int diff_gaps(struct order *o, struct diff_walk *w, enum replace way, uint32_t block)
 {
 	struct gaps g = { .order = o, .diff = w, .way = way };
+	enum ways_room room = ways_room(w->in->ways, block);
 	size_t count = o->count;
 	int r = clear_equals(&g);
+
+	if (r == 0 && room != ROOM_NONE)
+		r = make_room(&g, room);
 
 	for (size_t i = 0; i < count && r == 0; i++) {
 		const struct pending *p = &o->list[i];

@@ -51,8 +51,9 @@ static int compare_pending(const void *pa, const void *pb)
 	if (c)
 		return c;
 	c = CMP(a->rank, b->rank);
-	if (!c)
-		c = CMP(a->number, b->number);
+	if (c)
+		return a->phase == PHASE_TAKE || a->phase == PHASE_CLEAR ? -c : c;
+	c = CMP(a->number, b->number);
 	return a->phase == PHASE_TAKE ? -c : c;
 }
 

@@ -11,7 +11,7 @@
 enum phase {
 	PHASE_UNCOVER, /* the shortcut goes first if a foreign filter needs what it hides */
 	PHASE_HOLD,    /* copies of what must go before its successor comes ... */
-	PHASE_CLEAR,   /* ... and now it may */
+	PHASE_CLEAR,   /* ... and now it may; and what makes room in a full table */
 	PHASE_PUT,     /* chains that are jumped to first; prefs rising */
 	PHASE_TAKE,    /* the other way round */
 	PHASE_COVER,   /* the shortcut comes last */
@@ -47,8 +47,8 @@ int order_emit(struct order *o, struct diff_walk *w, uint32_t block);
 
 /*
  * What must go before its successor comes gets a copy that stands meanwhile, or the plan says that
- * there is a gap; way: of the block. Before order_emit(). 0 or -ENOMEM.
+ * there is a gap; and room is made in a table that was full. way: of the block. Before order_emit(). 0 or -ENOMEM.
  */
-int diff_gaps(struct order *o, struct diff_walk *w, enum replace way);
+int diff_gaps(struct order *o, struct diff_walk *w, enum replace way, uint32_t block);
 
 #endif

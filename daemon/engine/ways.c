@@ -85,6 +85,13 @@ bool ways_alike(const struct ways *w, const struct filter *f)
 	return own && own->alike;
 }
 
+enum ways_room ways_room(const struct ways *w, uint32_t block)
+{
+	const struct way *learned = w && w->count ? find(w, block, 0) : NULL;
+
+	return learned ? (enum ways_room)learned->room : ROOM_NONE;
+}
+
 /* ---- finding out ---- */
 
 /* False: it was known, or there are too many. */
@@ -92,10 +99,15 @@ static bool note(struct ways *w, const struct way *way)
 {
 	struct way *known = find(w, way->block, way->what);
 
-	if (known && known->replace >= way->replace && known->alike >= way->alike)
+	if (known && known->replace >= way->replace && known->alike >= way->alike &&
+	    known->room >= way->room)
 		return false;
 	if (known) {
+		uint8_t room = known->room, had = known->had;
+
 		*known = *way;
+		known->room = MAX(room, way->room);
+		known->had = had;
 		return true;
 	}
 	if (w->count == WAYS_MOST || grow(&w->list, &w->space, w->count, sizeof(*w->list)) < 0)
@@ -126,6 +138,38 @@ static const struct filter *old_of(const struct plan *p, const struct filter *f)
 			return old;
 	}
 	return NULL;
+}
+
+/* True if something of ours goes from the block behind the step, and may go before it. */
+static bool more_goes(const struct plan *p, size_t i, uint32_t block)
+{
+	for (i++; i < p->count; i++) {
+		const struct filter *old = (const struct filter *)p->steps[i].found;
+
+		if (p->steps[i].op == KERNEL_REMOVE && old->obj.kind == KIND_FILTER &&
+		    old->block == block && old->owner == OWNER_OURS)
+			return true;
+	}
+	return false;
+}
+
+/* A full table: it needs more room than was made for it. */
+static bool learn_room(struct ways *w, const struct apply *a, size_t i)
+{
+	const struct filter *f = (const struct filter *)a->plan->steps[i].wanted;
+	const struct way *known = find(w, f->block, 0);
+	struct way way = {
+		.block = f->block,
+		.passing = !known || known->passing,
+		.replace = known ? known->replace : REPLACE_IN_PLACE,
+		.alike = known && known->alike,
+		.room = (known ? known->had : ROOM_NONE) + 1,
+	};
+
+	if (way.room > ROOM_ALL || !more_goes(a->plan, i, f->block))
+		return false;
+	note(w, &way);
+	return true;
 }
 
 /* The way to try next, or REPLACE_AUTO: there is none. */
@@ -175,7 +219,7 @@ static bool learn_step(struct ways *w, const struct apply *a, const struct diags
 	way.block = f->block;
 	way.replace = (uint8_t)next_way(w, a, i, words);
 	if (way.replace == REPLACE_AUTO)
-		return false;
+		return a->errors[i] == -ENOSPC && learn_room(w, a, i);
 	way.what = hash_of(f);
 	way.alike = s->op == KERNEL_ADD && s->reason != STEP_BESIDE &&
 		    filter_same_actions(old_of(a->plan, f), f);
@@ -197,6 +241,8 @@ bool ways_learn(struct ways *w, const struct apply *a, const struct diags *d,
 {
 	size_t learned = 0, refused = 0;
 
+	for (size_t i = 0; i < w->count; i++)
+		w->list[i].had = w->list[i].room;
 	for (size_t i = 0; a->outcomes && i < a->plan->count; i++) {
 		if (a->outcomes[i] != KERNEL_REFUSED)
 			continue;
@@ -217,6 +263,7 @@ void ways_settle(struct ways *w, bool done)
 		if (way.passing && (!done || way.what || way.replace != REPLACE_BESIDE))
 			continue;
 		way.passing = false;
+		way.room = way.had = ROOM_NONE;
 		way.said = 0;
 		w->list[n++] = way;
 	}

@@ -322,8 +322,10 @@ static int check_filter(const struct filter *w, const struct filter *same, enum 
 
 /* What hardware refuses beside what it holds: Linux gives it the new one before the old one goes.
  */
-static int check_hardware(const struct filter *w)
+static int check_hardware(const struct filter *w, enum kernel_op op)
 {
+	if (fake.table && op == KERNEL_ADD && fake_filters(w->block) >= fake.table)
+		return -ENOSPC;
 	for (size_t i = 0; i < w->action_count && fake.lacks; i++)
 		if (filter_actions(w)[i].kind == fake.lacks)
 			return -EOPNOTSUPP;
@@ -349,7 +351,7 @@ static int put_filter(struct kernel_request *req)
 	struct filter *f;
 
 	if (r == 0)
-		r = check_hardware(w);
+		r = check_hardware(w, req->op);
 	if (r < 0)
 		return r;
 	f = filter_copy(w);

@@ -24,6 +24,7 @@ struct fake {
 	enum action_kind lacks;	 /* hardware does not have this action, but for ACTION_PASS */
 	bool no_replace;	 /* hardware: one match twice at one pref is refused ... */
 	bool no_equal;		 /* ... at two prefs of a chain, with other actions, too */
+	size_t table;		 /* hardware holds so many; 0: any number */
 	bool lose_events;	 /* a LOST instead of what happens, once */
 	int dump_error;		 /* each dump fails with it; 0: none does */
 	bool other_direction;	 /* of each clsact has filters */

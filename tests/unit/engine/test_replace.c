@@ -357,6 +357,77 @@ static void repair_does_not_ask(void **state)
 	rig_end(&r);
 }
 
+#define FULL(rules)                                                                           \
+	"version: 1\nports: { lan1: { up: true } }\nblocks:\n  edge: { id: 10, bind: [lan1]," \
+	" tagging: none, rules: [\n" rules " ] }\n"
+#define DROP(dst) "    { name: \"" dst "\", match: { dst: " dst "/24 }, action: drop },\n"
+#define TRAP(dst) "    { name: \"" dst "\", match: { dst: " dst "/24 }, action: trap },\n"
+#define REST "    { name: rest, match: { src: 10.0.0.0/8 }, action: drop },\n"
+
+/* Frames of the old ones fall at once to where they shall fall: nobody misses them. */
+static void a_full_table_takes_others_behind_those_that_go(void **state)
+{
+	struct rig r;
+
+	start_with(&r, FULL(DROP("192.0.2.0") DROP("198.51.100.0") REST));
+	fake.table = 3;
+	apply_ok(&r, FULL(DROP("203.0.113.0") DROP("198.51.100.0") REST), false);
+	assert_int_equal(fake_filters(10), 3);
+	assert_int_equal(fake.refused, 1);
+	/* A table that was full is not so for ever. */
+	fake.table = 4;
+	assert_int_equal(apply_ok(&r, FULL(DROP("192.0.2.0") DROP("198.51.100.0") REST), false), 2);
+	assert_true(fake_logged(0, "+ block 10"));
+	assert_true(fake_logged(1, "- block 10"));
+	rig_end(&r);
+}
+
+/* What comes decides frames that one decides which goes: behind a gap. */
+static void a_full_table_may_need_a_gap(void **state)
+{
+	static const char after[] = FULL(TRAP("192.0.3.0") DROP("198.51.100.0") REST);
+	_cleanup_free_ char *before = NULL, *now = NULL;
+	struct job *job;
+	struct rig r;
+
+	start_with(&r,
+		   FULL("    { name: wide, match: { dst: 192.0.2.0/23 }, action: drop },\n" DROP(
+			   "198.51.100.0") REST));
+	before = fake_text();
+	fake.table = 3;
+	job = apply(&r, after, false);
+	assert_int_equal(job->refusal, JOB_NEEDS_GAP);
+	now = fake_text();
+	assert_same_kernel(before, now);
+	job_free(job);
+	apply_ok(&r, after, true);
+	assert_int_equal(fake_filters(10), 3);
+	rig_end(&r);
+}
+
+/* Nothing goes that could make room. */
+static void a_full_table_is_full(void **state)
+{
+	_cleanup_free_ char *before = NULL, *now = NULL;
+	struct job *job;
+	struct rig r;
+
+	start_with(&r, FULL(DROP("192.0.2.0") DROP("198.51.100.0")));
+	before = fake_text();
+	fake.table = 2;
+	job = apply(&r, FULL(DROP("192.0.2.0") DROP("198.51.100.0") DROP("203.0.113.0")), true);
+	assert_int_equal(job->outcome, APPLY_REVERTED);
+	assert_int_equal(job->refusal, JOB_ALLOWED);
+	assert_int_equal(fake.refused, 1);
+	job_free(job);
+	job = apply(&r, FULL(DROP("192.0.2.0") DROP("10.0.0.0") DROP("203.0.113.0")), true);
+	assert_int_equal(job->outcome, APPLY_REVERTED);
+	now = fake_text();
+	assert_same_kernel(before, now);
+	job_free(job);
+	rig_end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +443,9 @@ int main(void)
 		cmocka_unit_test(a_start_does_not_take_a_gap),
 		cmocka_unit_test(a_driver_that_is_known),
 		cmocka_unit_test(repair_does_not_ask),
+		cmocka_unit_test(a_full_table_takes_others_behind_those_that_go),
+		cmocka_unit_test(a_full_table_may_need_a_gap),
+		cmocka_unit_test(a_full_table_is_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
