@@ -10,7 +10,9 @@ swd's, where the stranger knows what comes and mends at once: what the kernel ta
 import argparse
 import json
 import random
+import re
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +26,7 @@ from benchkit.stranger import (DELADDR, DELQDISC, DROP, NEWADDR, NEWQDISC, OK, S
                                address, clsact, filter_gone, filter_new, filter_replaced, flower, link,
                                link_gone, vlan_new)
 from swdlab import Swd                          # noqa: E402
-from swsimlab import DEBUGFS, load, run         # noqa: E402
+from swsimlab import DEBUGFS, load         # noqa: E402
 
 BIG, SMALL, SMALL_BLOCKS, SMALL_RULES, LEGS = 10, 100, 16, 4, 8
 LEG_PORT, SHADOW_PORT = f"sim{SMALL_BLOCKS + 1}", f"sim{SMALL_BLOCKS + 2}"
@@ -32,6 +34,7 @@ SHADOW, SHADOW_LEG, SHADOW_ADDRESS = 900, 900, "10.99.0.1"
 STRANGE_PREF = 65000
 FLOORS = 15
 AUDIT = "10s"
+FILTER = re.compile(r"filter .*pref (\d+) flower .*handle (0x[0-9a-f]+)")     # as tc heads one
 
 
 # ---- what swd is to hold ----
@@ -63,10 +66,20 @@ def text(count):
 
 
 def places_of(number):
-    """(block, pref, handle) and destination of a block's filters, as the kernel tells them."""
-    shown = json.loads(run("tc", "-j", "filter", "show", "block", str(number)).stdout)
-    return [((number, f["pref"], f["options"]["handle"]), f["options"]["keys"]["dst_ip"]) for f in shown
-            if "keys" in f.get("options", {})]
+    """(block, pref, handle) and destination of a block's filters, as the kernel tells them. Line by line:
+    all of them as JSON are more than User-mode Linux can map of a process (vm.max_map_count of the host)."""
+    places, place = [], None
+    with subprocess.Popen(["tc", "filter", "show", "block", str(number)], stdout=subprocess.PIPE,
+                          text=True) as tc:
+        for line in tc.stdout:
+            head = FILTER.match(line)
+            if head:
+                place = number, int(head[1]), int(head[2], 16)
+            elif line.startswith("  dst_ip "):
+                places.append((place, line.split()[1]))
+    if tc.returncode:
+        sys.exit(f"tc ended with {tc.returncode}")
+    return places
 
 
 def index(name):
