@@ -17,7 +17,13 @@
 
 static bool worth_it(struct engine_owner *o, const struct block *block)
 {
-	struct bypass_words words = { .block_wanted = block };
+	/* As judge.c asks: what was not changed since is told again. */
+	struct bypass_words words = {
+		.filters = o->filters,
+		.block_wanted = block,
+		.file = o->config->file,
+		.version = o->users.version,
+	};
 	struct bypass_report report = { 0 };
 
 	return bypass_judge(o->bypass, block->id, o->found, &words, &report) == 0 &&

@@ -171,6 +171,7 @@ static void judge_all(struct engine_owner *o)
 			.filters = o->filters,
 			.block_wanted = block,
 			.file = o->config->file,
+			.version = o->users.version,
 		};
 
 		read_back(o, block->id);

@@ -78,5 +78,5 @@ int users_of(struct users *u, const struct state *filters, const char *dev, size
 void users_forget(struct users *u)
 {
 	free(u->list);
-	*u = (struct users){ 0 };
+	*u = (struct users){ .version = u->version + 1 };
 }

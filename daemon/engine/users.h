@@ -17,6 +17,7 @@ struct users {
 	struct user *list; /* in order of name and block */
 	size_t count, space;
 	bool known;
+	uint64_t version; /* rises when other filters are wanted; 0: none ever were */
 };
 
 /* Those of a device: [*ret_first, *ret_end) of the list. filters (may be NULL) are read when they

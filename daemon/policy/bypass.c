@@ -106,8 +106,10 @@ int bypass_block_found(struct bypass *b, uint32_t block, const struct state *fou
 
 void bypass_all_stale(struct bypass *b)
 {
-	for (size_t i = 0; i < b->count; i++)
+	for (size_t i = 0; i < b->count; i++) {
 		marks_stale(b->list[i].marks);
+		b->list[i].version++;
+	}
 }
 
 void bypass_block_gone(struct bypass *b, uint32_t block)
@@ -215,6 +217,7 @@ void bypass_count(struct bypass *b, const struct filter *f, int by)
 		b->counts_count++;
 	}
 	bypass_counts_add(&b->counts[at], f, by);
+	b->counts[at].version++;
 	b->counts[at].unread = true;
 }
 

@@ -117,12 +117,15 @@ size_t bypass_foreign(const struct bypass *b, uint32_t block);
 
 /*
  * Judges one block from its history and the filters found in it. For the words: filters (wanted
- * ones, as compiled, to name rules), block_wanted and file, each may be NULL. 0 or -ENOMEM.
+ * ones, as compiled, to name rules), block_wanted and file, each may be NULL; version: as long as
+ * they are what they are, so that what did not change is not walked again; 0: it always is. 0 or
+ * -ENOMEM.
  */
 struct bypass_words {
 	const struct state *filters;
 	const struct block *block_wanted;
 	const char *file;
+	uint64_t version;
 };
 int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
 		 const struct bypass_words *words, struct bypass_report *ret);

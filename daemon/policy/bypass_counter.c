@@ -66,6 +66,8 @@ void bypass_disproved(struct bypass *b, uint32_t block, const char *dev)
 	struct bypass_known *k = bypass_known(b, block);
 	struct bypass_counter *c = k ? counter_of(k, dev) : NULL;
 
-	if (c && ++c->moves >= MOVES)
+	if (c && ++c->moves >= MOVES) {
 		k->disproved = true;
+		k->version++;
+	}
 }

@@ -124,6 +124,23 @@ bool bypass_worth_healing(enum bypass_state state, const struct block *block)
 	       (state == BYPASS_UNKNOWN && block->bypass == BYPASS_WANT_REQUIRED);
 }
 
+/* All that a judgement with these words depends on; words 0: it is not known. */
+static struct bypass_moment moment_of(const struct bypass *b, const struct bypass_known *k,
+				      uint64_t words)
+{
+	return (struct bypass_moment){
+		.heard = k->version,
+		.found = bypass_counts_of(b, k->block).version,
+		.words = b->counting && b->ability == BYPASS_ABILITY_MARKS ? words : 0,
+	};
+}
+
+static bool is_now(const struct bypass_moment *then, const struct bypass_moment *now)
+{
+	return then->words && then->words == now->words && then->heard == now->heard &&
+	       then->found == now->found;
+}
+
 /* Nothing needs to be looked at to know that nothing is marked. */
 static bool is_clean(const struct bypass *b, const struct bypass_known *k)
 {
@@ -276,8 +293,15 @@ int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
 			     .words = words ? words : &none,
 			     .ret = ret };
 
+	struct bypass_moment now;
+
 	if (!j.k)
 		return -ENOMEM;
+	now = moment_of(b, j.k, j.words->version);
+	if (is_now(&j.k->told_at, &now)) {
+		*ret = j.k->told;
+		return 0;
+	}
 	*ret = (struct bypass_report){ .block = block };
 	ret->strategy = strategy_of(b, j.words);
 	state_block_filters(found, block, &j.first, &j.end);
@@ -287,16 +311,22 @@ int bypass_judge(struct bypass *b, uint32_t block, const struct state *found,
 	j.k->judged = true;
 	j.k->state = ret->state;
 	ret->since_ns = j.k->since_ns;
+	j.k->told = *ret;
+	j.k->told_at = now;
 	return 0;
 }
 
 size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state *found,
 		      struct bypass_proto *ret, size_t most)
 {
-	const struct bypass_known *k = bypass_known(b, block);
+	struct bypass_known *k = bypass_known(b, block);
+	struct bypass_moment now;
 	size_t first, end, n = 0;
 
 	if (b->ability != BYPASS_ABILITY_MARKS || !k || !k->heard || is_clean(b, k))
+		return 0;
+	now = moment_of(b, k, 1); /* no words are needed */
+	if (is_now(&k->nothing_at, &now))
 		return 0;
 	state_block_filters(found, block, &first, &end);
 	for (size_t i = first; i < end && n < most;) {
@@ -309,6 +339,8 @@ size_t bypass_to_heal(const struct bypass *b, uint32_t block, const struct state
 		if (marks_get(k->marks, f->chain, f->pref, f->protocol) != MARK_NONE)
 			ret[n++] = (struct bypass_proto){ f->chain, f->pref, f->protocol };
 	}
+	if (n == 0 && most > 0)
+		k->nothing_at = now;
 	return n;
 }
 

@@ -16,6 +16,11 @@ struct bypass_counter {
 	unsigned int moves;
 };
 
+/* What a judgement by history looks at: it is the same as long as these numbers are. */
+struct bypass_moment {
+	uint64_t heard, found, words; /* words 0: never */
+};
+
 struct bypass_known {
 	uint32_t block;
 	bool heard; /* its history is kept: marks is valid */
@@ -25,8 +30,12 @@ struct bypass_known {
 	bool judged;
 	enum bypass_state state; /* of the last judgement */
 	uint64_t since_ns;
-	uint64_t changes;    /* rises with each change of a filter */
-	uint64_t changed_ns; /* monotonic: of the last one */
+	uint64_t changes;	   /* rises with each change of a filter */
+	uint64_t changed_ns;	   /* monotonic: of the last one */
+	uint64_t version;	   /* rises with all that was heard; see bypass_now() */
+	struct bypass_report told; /* at ... */
+	struct bypass_moment told_at;
+	struct bypass_moment nothing_at; /* there was nothing to heal */
 	struct bypass_counter *counters;
 	size_t counter_count, counter_space;
 };
@@ -36,7 +45,8 @@ struct bypass_counts {
 	uint32_t block;
 	uint32_t filters, filters_sw, filters_dead, walked, foreign;
 	struct marks_sum sum;
-	bool unread; /* changed since the kernel's last word on the block */
+	uint64_t version; /* rises with each of them that comes or goes */
+	bool unread;	  /* changed since the kernel's last word on the block */
 };
 
 /* Something happened to the block: what a counter disproved may be true now. */
@@ -44,6 +54,7 @@ static inline void bypass_known_changed(struct bypass_known *k)
 {
 	k->disproved = false;
 	k->changes++;
+	k->version++;
 	k->changed_ns = now_monotonic_ns();
 }
 
