@@ -47,7 +47,8 @@ int order_emit(struct order *o, struct diff_walk *w, uint32_t block);
 
 /*
  * What must go before its successor comes gets a copy that stands meanwhile, or the plan says that
- * there is a gap; and room is made in a table that was full. way: of the block. Before order_emit(). 0 or -ENOMEM.
+ * there is a gap; and room is made in a table that was full. way: of the block. Before
+ * order_emit(). 0 or -ENOMEM.
  */
 int diff_gaps(struct order *o, struct diff_walk *w, enum replace way, uint32_t block);
 
