@@ -97,51 +97,6 @@ static bool comes_late(const struct diff_walk *w, const struct qdisc *q)
 	return late;
 }
 
-/* True if all the filters of the block are hardware's, so that software has no use for it. */
-static bool is_all_hardware(const struct diff_walk *w, uint32_t block)
-{
-	size_t i, end;
-
-	state_block_filters(w->in->filters, block, &i, &end);
-	for (; i < end; i++) {
-		const struct filter *f = state_at(w->in->filters, KIND_FILTER, i);
-
-		if (!(f->flags & TCA_CLS_FLAGS_SKIP_SW) && f->role != FILTER_ROLE_SHORTCUT)
-			return false;
-	}
-	return true;
-}
-
-/*
- * One that may not be able to offload, alone on its block, has every filter refused. It waits for
- * the member that is not there yet: its device, or NULL.
- */
-static const char *waits_for(const struct diff_walk *w, const struct qdisc *q)
-{
-	const uint32_t blocks[] = { q->ingress_block, q->egress_block };
-	const char *dev = NULL;
-
-	if (says_offload(w, q->dev))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
-		if (blocks[i] && (!wants_hardware(w, blocks[i]) || !is_all_hardware(w, blocks[i]) ||
-				  has_better_member(w, q, blocks[i])))
-			return NULL;
-	for (size_t i = 0; i < diff_wanted_count(w, KIND_QDISC) && !dev; i++) {
-		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
-
-		if ((qdisc_binds(other, q->ingress_block) || qdisc_binds(other, q->egress_block)) &&
-		    !diff_dev_there(w, other->dev))
-			dev = other->dev;
-	}
-	return dev;
-}
-
-static bool comes_early(const struct diff_walk *w, const struct qdisc *q)
-{
-	return !comes_late(w, q) && !waits_for(w, q);
-}
-
 /* One that comes late was there before what it must come behind, and may be what keeps that out. */
 static bool came_early(const struct diff_walk *w, const struct qdisc *wanted)
 {
@@ -197,7 +152,7 @@ static bool is_bound_without(const struct diff_walk *w, const struct qdisc *q, u
 		const struct qdisc *other = state_at(w->in->wanted, KIND_QDISC, i);
 
 		if (!streq(other->dev, q->dev) && qdisc_binds(other, block) &&
-		    comes_first(w, other) && diff_dev_there(w, other->dev) && comes_early(w, other))
+		    comes_first(w, other) && diff_dev_there(w, other->dev) && !comes_late(w, other))
 			return true;
 	}
 	return false;
@@ -268,7 +223,7 @@ bool diff_block_bound(const struct diff_walk *w, uint32_t block)
 		if (found && qdisc_binds(found, block))
 			return true;
 		/* A foreign one that stays in its place binds nothing of ours. */
-		if (has_room(w, q, found) && comes_early(w, q))
+		if (has_room(w, q, found) && !comes_late(w, q))
 			return true;
 	}
 	return false;
@@ -378,16 +333,12 @@ static int diff_qdisc(struct diff_walk *w, const struct qdisc *wanted)
 	const struct qdisc *found = state_find(w->in->found, wanted);
 	const struct filter *foreign;
 	char label[OBJECT_LABEL];
-	const char *other;
 	bool ours;
 
 	if (!diff_dev_there(w, wanted->dev))
 		return plan_wait(w->plan, wanted->dev, &wanted->obj);
-	if (!found || is_fresh(w, wanted->dev) || diff_name_in(&w->rebound, wanted->dev)) {
-		other = waits_for(w, wanted);
-		return other ? plan_wait(w->plan, other, &wanted->obj)
-			     : plan_add(w->plan, KERNEL_ADD, STEP_MISSING, &wanted->obj, NULL);
-	}
+	if (!found || is_fresh(w, wanted->dev) || diff_name_in(&w->rebound, wanted->dev))
+		return plan_add(w->plan, KERNEL_ADD, STEP_MISSING, &wanted->obj, NULL);
 	if (kind_ops(KIND_QDISC)->satisfied(&wanted->obj, &found->obj))
 		return 0;
 	ours = owned_has(w->in->owned, &found->obj);

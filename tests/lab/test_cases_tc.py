@@ -183,23 +183,6 @@ def test_tc_05_a_member_that_cannot_offload_makes_room(tmp_path, veth):
         end(swd)
 
 
-def test_tc_05_a_member_that_cannot_offload_waits_for_who_can(tmp_path, veth):
-    """All ports that can are late: nothing is refused meanwhile, and then they have their rules."""
-    run("ip", "link", "set", "lan4", "down")
-    run("ip", "link", "set", "lan4", "name", "far4")
-    swd = start(tmp_path, text(ONE, bind="v0, lan4", block=22), settle=False)
-    try:
-        swd.until(lambda: alerts(swd, "port-waiting"), "a report")
-        assert not qdiscs() and swd.status()["generation"] == 1 and not alerts(swd, "refused")
-        run("ip", "link", "set", "far4", "name", "lan4")
-        swd.until(lambda: alerts(swd, "refused"), "a report of the other")
-        assert set(qdiscs()) == {"lan4"} and dsts(22)["192.0.2.0/24"]["options"]["in_hw_count"] == 1
-    finally:
-        end(swd)
-        run("ip", "link", "set", "far4", "name", "lan4", check=False)
-        run("ip", "link", "set", "lan4", "up")
-
-
 def test_tc_05_a_member_by_others_that_cannot_offload_is_named(tmp_path, veth):
     """(a) of the case: by tc on a block without filters; then no rule gets in, and swd says why."""
     tc("qdisc add dev v0 ingress_block 22 clsact")

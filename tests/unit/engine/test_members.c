@@ -42,31 +42,6 @@ static void who_cannot_offload_is_left_out(void **state)
 	rig_end(&r);
 }
 
-/* Alone it could do nothing with the block, and nothing is refused for it. */
-static void who_cannot_offload_waits_for_who_can(void **state)
-{
-	struct rig r;
-
-	rig_begin(&r, BYPASS_ABILITY_READBACK);
-	fake_del_port("lan1");
-	fake_del_port("lan2");
-	fake_add_port("eth7", NULL, -1);
-	fake.idle_port = "eth7";
-	rig_write(&r, IDLE);
-	rig_start(&r);
-	rig_settle(&r);
-	assert_int_equal(r.newest->last_outcome, APPLY_DONE);
-	assert_int_equal(fake.refused, 0);
-	assert_int_equal(state_count(fake.world, KIND_QDISC), 0);
-	assert_non_null(rig_alert(&r, "port-waiting"));
-	fake_add_port("lan1", "cpu0", 1);
-	rig_settle(&r);
-	assert_int_equal(fake_filters(10), 1);
-	assert_int_equal(state_count(fake.world, KIND_QDISC), 1);
-	assert_string_equal(rig_alert(&r, "refused")->about, "clsact on eth7 (ingress block 10)");
-	rig_end(&r);
-}
-
 /* It was of use for the rules of software, until one comes that can do more. */
 static void who_cannot_offload_makes_room(void **state)
 {
@@ -182,7 +157,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_cannot_offload_is_left_out),
-		cmocka_unit_test(who_cannot_offload_waits_for_who_can),
 		cmocka_unit_test(who_cannot_offload_makes_room),
 		cmocka_unit_test(who_cannot_offload_makes_room_for_a_new_rule),
 		cmocka_unit_test(who_cannot_offload_is_left_out_of_its_new_block),
