@@ -199,13 +199,9 @@ static int vlan_waits(struct diff_walk *w, const struct vlan *wanted)
 /* True if the link is another wanted VLAN that has not had its turn. */
 static bool link_pending(const struct diff_walk *w, const struct vlan *v, const bool *done)
 {
-	for (size_t i = 0; i < diff_wanted_count(w, KIND_VLAN); i++) {
-		const struct vlan *other = state_at(w->in->wanted, KIND_VLAN, i);
+	const struct vlan *link = state_vlan(w->in->wanted, v->link);
 
-		if (!done[i] && other != v && streq(other->name, v->link))
-			return true;
-	}
-	return false;
+	return link && link != v && !done[state_lower(w->in->wanted, link)];
 }
 
 static int make_vlans(struct diff_walk *w)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "daemon/engine/wanted.h"
 #include "fake_world.h"
 #include "files.h"
 #include "rig.h"
@@ -129,6 +130,44 @@ static void what_is_recorded_is_not_written_again(void **state)
 	assert_int_equal(state_count(rig.o->owned, KIND_VLAN), 1);
 }
 
+/* The quickest of some looks for work, with so many VLANs and nothing to do. */
+static uint64_t look_ns(int vlans)
+{
+	_cleanup_free_ char *yaml = malloc(4096 + (size_t)vlans * 64);
+	uint64_t least = UINT64_MAX;
+	char *at = yaml;
+
+	at += sprintf(at, HEAD "vlans:\n");
+	for (int i = 1; i <= vlans; i++)
+		at += sprintf(at, "  v%d: { link: eth0, id: %d }\n", i, i);
+	sprintf(at, BLOCK RULES);
+	rig_begin(&rig, BYPASS_ABILITY_READBACK);
+	rig_write(&rig, yaml);
+	rig_start(&rig);
+	rig_settle(&rig);
+	assert_int_equal(state_count(fake.world, KIND_VLAN), vlans);
+	for (int i = 0; i < 20; i++) {
+		_cleanup_(plan_clear) struct plan plan = { 0 };
+		uint64_t begin = now_monotonic_ns();
+
+		assert_int_equal(wanted_work(rig.o, &plan), 0);
+		least = MIN(least, now_monotonic_ns() - begin);
+		assert_int_equal(plan.count, 0);
+	}
+	rig_end(&rig);
+	return least;
+}
+
+/* Eight times as many cost eight times as much, and not sixty-four times. */
+static void a_look_at_many_vlans_takes_its_time_once(void **state)
+{
+	uint64_t few = look_ns(400), many = look_ns(3200);
+
+	printf("a look at 400 VLANs: %.3f ms, at 3200: %.3f ms\n", (double)few / 1e6,
+	       (double)many / 1e6);
+	assert_true(many < 24 * few);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -138,6 +177,7 @@ int main(void)
 		TEST(a_block_is_bound_by_the_kernels_word),
 		TEST(an_address_is_asked_for_before_it_is_missed),
 		TEST(what_is_recorded_is_not_written_again),
+		cmocka_unit_test(a_look_at_many_vlans_takes_its_time_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
