@@ -131,14 +131,14 @@ static void test_one_sample(void **state)
 /* Quartiles lie between the samples where there are not enough of them. */
 static void test_medians(void **state)
 {
-	struct samples s = {
-		.rows = 3,
-		.rounds = 4,
-		.frames = { 1, 2, 4 },
-		.ps = { { 400, 100, 300, 200 }, { 100, 100, 100, 100 }, { 100, 100, 100, 100 } },
-	};
+	struct samples s = { .rows = 7, .rounds = 4, .ps = { { 400, 100, 300, 200 } } };
 	struct choice c;
 
+	for (size_t row = 0; row < s.rows; row++) {
+		s.frames[row] = numbers[row];
+		for (size_t round = 0; row && round < s.rounds; round++)
+			s.ps[row][round] = 100;
+	}
 	choose(&s, &c);
 	assert_int_equal(c.median_ps[0], 250);
 	assert_int_equal(c.spread_ps[0], 325 - 175);
