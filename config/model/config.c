@@ -26,6 +26,19 @@ struct config *config_new(const char *file)
 	return c;
 }
 
+struct config *config_copy(const struct config *c)
+{
+	_cleanup_(config_unrefp) struct config *copy = config_new(c->file);
+	struct state *wanted = copy ? state_copy(c->wanted) : NULL;
+
+	if (!wanted)
+		return NULL;
+	state_free(copy->wanted);
+	copy->wanted = wanted;
+	copy->daemon = c->daemon;
+	return take(copy);
+}
+
 struct config *config_ref(struct config *c)
 {
 	if (c)

@@ -33,7 +33,8 @@ struct config {
 	char *file;	      /* name for messages */
 };
 
-struct config *config_new(const char *file); /* with defaults; NULL: memory short */
+struct config *config_new(const char *file);	    /* with defaults; NULL: memory short */
+struct config *config_copy(const struct config *c); /* that nobody shares; NULL likewise */
 struct config *config_ref(struct config *c);
 void config_unref(struct config *c);
 DEFINE_CLEANUP(struct config *, config_unref);

@@ -63,9 +63,10 @@ const struct tx *tx_find(const struct state *s, const char *dev, enum tx_part pa
 
 uint8_t tx_lacks(const struct tx *wanted, const struct tx *found)
 {
-	uint8_t lacks = wanted->has & (uint8_t)~found->has;
+	uint8_t said = wanted->automatic ? 1 : wanted->has;
+	uint8_t lacks = said & (uint8_t)~found->has;
 
-	return wanted->part == TX_FLUSH && wanted->value[0] == 1 ? 0 : lacks;
+	return wanted->part == TX_FLUSH && wanted->has && wanted->value[0] == 1 ? 0 : lacks;
 }
 
 uint32_t tx_other_queue(const struct tx *wanted, const struct tx *found, unsigned int i)
