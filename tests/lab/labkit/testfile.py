@@ -12,6 +12,7 @@ It is read without running the file. Keys, all optional:
     host          pytest runs on the host, and the file uses tests/lab/lab by itself
     builds        kernels that a host test will boot, built before it starts
     faults        it runs the build with -Dfaults=true
+    modules       further kernel modules of its guests: directories in tests/lab/modules
 """
 import ast
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from .paths import LabError
 
 _KEYS = {"variants": list, "all_variants": list, "builds": list, "mem": str,
          "timeout": (int, float), "dsa": str, "all_only": bool, "host": bool,
-         "faults": bool}
+         "faults": bool, "modules": list}
 
 
 @dataclass
@@ -37,6 +38,7 @@ class TestFile:
     all_only: bool = False
     host: bool = False
     faults: bool = False
+    modules: list = field(default_factory=list)
 
     def boots(self, everything: bool) -> list:
         """The variants to run under; [None] for the host. An emulated machine takes minutes."""
