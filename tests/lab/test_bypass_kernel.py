@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The bypass of kmod/patches/6.1: which blocks packets pass by, and what the kernel tells of it.
+"""The bypass of kmod/patches: which blocks packets pass by, and what the kernel tells of it.
 
 Each test changes filters with tc and compares three things: what tc lists, what the tc_bypass
 family says, and, where it matters, which way packets took. swsim is the hardware.
@@ -15,7 +15,8 @@ from bypasslab import (add_flower, batch, flower, ifindex, kernel_counts, paths,
                        tc_counts, tc_taken)
 from tcbypass import CMD_CHANGED, CMD_GONE, EGRESS, INGRESS, TcBypass
 
-LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1-debug"], "mem": "512M", "timeout": 300}
+LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug", "6.12-debug"], "mem": "512M",
+       "timeout": 300}
 
 BPF = "1,6 0 0 4294967295,"     # matches every packet
 SOFTWARE = {

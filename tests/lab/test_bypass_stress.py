@@ -19,7 +19,8 @@ from bypasslab import (ETH_P_TEST, flower, kernel_counts, paths, run, send, tc, 
 from genl import NetlinkError
 from tcbypass import TcBypass
 
-LAB = {"variants": ["6.1-debug", "6.1-smp"], "all_only": True, "mem": "1024M", "timeout": 900}
+LAB = {"variants": ["6.1-debug", "6.1-smp", "6.12-debug", "6.12-smp"], "all_only": True, "mem": "1024M",
+       "timeout": 900}
 
 SECONDS = float(os.environ.get("BYPASS_STRESS_SECONDS", "60"))
 FLAGS = ("skip_sw", "skip_sw", "skip_sw", "skip_hw", "")
