@@ -18,12 +18,13 @@ from frames import Wire, udp_frame
 sys.path.insert(0, str(REPO / "tests/bench"))
 from benchkit.pktgen import Injector    # noqa: E402
 
-LAB = {"variants": ["6.1", "6.1-swd", "6.12"], "mem": "512M", "timeout": 600}
+LAB = {"variants": ["6.1", "6.1-swd", "6.12", "6.12-swd"], "mem": "512M", "timeout": 600}
 
 KERNEL = os.environ.get("LAB", "")
 STRATEGY = "shortcut" if KERNEL == "6.1" else "kernel"
 BLOCK = 10
-EVIDENCE = {"6.1": "seen from its filters", "6.1-swd": "read back", "6.12": "derived from its history"}
+EVIDENCE = {"6.1": "seen from its filters", "6.12": "derived from its history", "6.1-swd": "read back",
+            "6.12-swd": "read back"}
 
 
 def text(count=50, extra="", rules_extra="", tied=False):
@@ -232,6 +233,25 @@ def test_marked_pref_is_healed(swd):
     again = kpps()
     print(f"kpps: {rate:.0f} before, {slow:.0f} marked, {again:.0f} healed")
     assert slow < rate / 2 and again > rate * 0.8
+
+
+@pytest.mark.skipif(not KERNEL.endswith("-swd"), reason="only with our patches nothing stays behind")
+def test_a_software_filter_that_has_gone_leaves_nothing(swd):
+    """It joins a pref of ours and leaves, with swd asleep: the rate is there again, and nothing to heal."""
+    before = in_kernel()
+    rate = kpps()
+    os.kill(swd.process.pid, signal.SIGSTOP)
+    place = f"block {BLOCK} protocol ip pref {min(k[1] for k in before if k[2] == 'ip')} handle 77 flower"
+    tc(f"filter add {place} dst_ip 203.0.113.9 action drop")
+    slow = kpps()
+    tc(f"filter del {place}")
+    again = kpps()
+    os.kill(swd.process.pid, signal.SIGCONT)
+    print(f"kpps: {rate:.0f} before, {slow:.0f} with it, {again:.0f} without")
+    assert slow < rate / 2 and again > rate * 0.8
+    swd.until(lambda: swd.bypass("edge")["state"] == "on", "bypass on")
+    swd.settle()
+    assert in_kernel().keys() == before.keys() and swd.status()["repairs"] == 0
 
 
 def heal_under(swd, marks, wire, sink, stream, seconds):
