@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The number of frames to a doorbell, found by sending: on swsim, whose doorbell costs what it is told. The wire's
+counter and the queue's say what was sent, not tune."""
+import json
+import os
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from ringlab import ETH_P_TEST, TOOL, counter, no_veth, veth
+from swsimlab import knob, load, run, tx_queues, unload, wait
+from test_doorbell import egress_hook
+
+LAB = {"variants": ["6.1", "6.1-swd", "6.12-swd"], "timeout": 600}
+
+EOPNOTSUPP, ENODEV, EINVAL, ERANGE = 95, 19, 22, 34
+HAS = Path("/sys/class/net/lo/tx_doorbell_frames").exists()
+NUMBERS = [1, 2, 4, 8, 16, 32, 64]
+
+patched = pytest.mark.skipif(not HAS, reason="this kernel rings for each frame: nothing to tune")
+untouched = pytest.mark.skipif(HAS, reason="this kernel lets frames share a doorbell")
+
+
+@pytest.fixture(autouse=True)
+def nic():
+    load(nics=1)
+    yield
+    unload()
+
+
+def tool(*words):
+    done = subprocess.run([str(TOOL.with_name("tunetool")), *map(str, words)], text=True,
+                          capture_output=True)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def tune(device="sim0", rounds=0, burst=0, quiet_ms=100, despite=0):
+    said = tool("tune", device, rounds, burst, quiet_ms, despite)
+    print(json.dumps(said))
+    return said
+
+
+def test_the_lab_has_both_kernels():
+    assert HAS == (os.environ["LAB"] not in ("6.1", "6.12"))
+
+
+@untouched
+def test_an_untouched_kernel_is_told_of():
+    said = tune()
+    assert said["verdict"] == "cannot" and "this kernel" in said["words"]
+    assert said["sent"] == 0 and tx_queues("sim0")[0]["frames"] == 0
+    assert tool("get", "sim0")["result"] == tool("set", "sim0", 8)["result"] == -EOPNOTSUPP
+
+
+@patched
+def test_the_number_of_a_device():
+    assert tool("get", "sim0") == {"result": 0, "words": "Success", "frames": 1}
+    assert tool("set", "sim0", 64)["result"] == 0 and tool("get", "sim0")["frames"] == 64
+    for bad in (0, 65):
+        assert tool("set", "sim0", bad)["result"] in (-EINVAL, -ERANGE)
+    assert tool("get", "sim0")["frames"] == 64
+    for absent in ("nosuch", "../lo"):
+        assert tool("get", absent)["result"] == tool("set", absent, 8)["result"] == -ENODEV
+
+
+def calm():
+    """Its result with little noise: a machine that does other things beside it is asked again."""
+    for _ in range(12):
+        arrived, sent = counter("sim0w", "rx_packets"), tx_queues("sim0")[0]["frames"]
+        said = tune()
+        assert said["verdict"] == "chosen", said
+        arrived, sent = counter("sim0w", "rx_packets") - arrived, tx_queues("sim0")[0]["frames"] - sent
+        assert said["sent"] == said["left"] == arrived == sent > 0
+        if not said["noisy"]:
+            return said
+    raise AssertionError(f"this machine has no quiet second: {said}")
+
+
+@patched
+def test_where_nothing_is_shared_1_stays():
+    """While somebody watches at egress the kernel sends one by one, whatever the number."""
+    knob("sim0", "tx_doorbell_ns", 1000)
+    with egress_hook("sim0"):
+        said = calm()
+        queue, = tx_queues("sim0")
+        assert queue["bells"] == queue["frames"] and said["frames"] == 1, said
+        assert said["doorbell_ns"] < 200, said
+
+
+@patched
+def test_the_doorbell_is_found():
+    """One that costs nothing: the lock alone is taken less often, and that is little. One of 1,000 ns is seen as
+    such, in what it costs and in the number, which is in reach of the fastest."""
+    free = calm()
+    assert free["doorbell_ns"] < 200, free
+    knob("sim0", "tx_doorbell_ns", 1000)
+    before, = tx_queues("sim0")
+    dear = calm()
+    now, = tx_queues("sim0")
+    frames, bells = now["frames"] - before["frames"], now["bells"] - before["bells"]
+    assert bells == sum(frames / len(NUMBERS) / number for number in NUMBERS)
+    assert 800 < dear["doorbell_ns"] - free["doorbell_ns"] < 2000, (free, dear)
+    assert dear["frames"] >= 8 and dear["frames"] >= free["frames"], (free, dear)
+    medians = {row["frames"]: row["median_ns"] for row in dear["rows"]}
+    assert list(medians) == NUMBERS
+    assert medians[dear["frames"]] < min(medians.values()) * 1.15 < medians[1] * 0.8, dear
+
+
+@patched
+def test_it_changes_nothing():
+    tool("set", "sim0", 4)
+    knob("sim0", "tx_doorbell_ns", 1000)
+    assert tune(rounds=3)["verdict"] == "chosen"
+    assert tool("get", "sim0")["frames"] == 4
+
+
+@patched
+def test_nobody_is_reached():
+    """A bridge behind the cable has a second port: nothing comes out of it."""
+    veth()
+    try:
+        run("ip", "link", "add", "br0", "up", "type", "bridge")
+        for port in ("sim0w", "v0"):
+            run("ip", "link", "set", port, "master", "br0")
+        wait_forwarding("v0")
+        wait_forwarding("sim0w")
+        arrived, passed = counter("sim0w", "rx_packets"), counter("v1", "rx_packets")
+        said = tune(rounds=2, despite=1)
+        assert said["verdict"] == "chosen", said
+        assert counter("sim0w", "rx_packets") - arrived >= said["sent"] > 0
+        assert counter("v1", "rx_packets") - passed < 20
+    finally:
+        run("ip", "link", "del", "br0", check=False)
+        no_veth()
+
+
+def wait_forwarding(port):
+    wait(lambda: Path(f"/sys/class/net/{port}/brport/state").read_text() == "3\n", f"{port} forwards")
+
+
+class Chatter:
+    """Sends on a device, some 1,000 frames a second, until it is left."""
+
+    def __init__(self, device):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        self.socket.bind((device, 0))
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.talk)
+
+    def talk(self):
+        frame = bytes.fromhex("020000000001020000000002") + ETH_P_TEST.to_bytes(2, "big") + bytes(46)
+        while not self.done.wait(0.001):
+            self.socket.send(frame)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+        self.socket.close()
+
+
+@patched
+@pytest.mark.parametrize("device", ["sim0", "sim0w"])
+def test_others_that_use_it(device):
+    """In either direction: nothing is sent, unless it is asked for."""
+    with Chatter(device):
+        said = tune(quiet_ms=500)
+        assert said["verdict"] == "traffic" and said["sent"] == 0 and said["frames"] == 0, said
+        assert said["traffic"] > 25
+        assert tune(rounds=1, despite=1)["sent"] > 0
+
+
+@patched
+def test_the_first_sign_of_loss_ends_it():
+    """One frame in the middle of it is refused again and again, and dropped."""
+    knob("sim0", "tx_busy", "20000 30")
+    said = tune()
+    assert said["verdict"] in ("loss", "chosen"), said
+    assert said["verdict"] == "loss" and said["frames"] == 0 and "lost" in said["words"], said
+    assert said["sent"] <= 20000 + 2048
+
+
+@patched
+def test_a_device_that_loses_without_a_word():
+    """It takes all and sends nothing on: what it counts gives it away."""
+    run("tc", "qdisc", "add", "dev", "sim0", "clsact")
+    run("tc", "filter", "add", "dev", "sim0", "egress", "pref", "1", "protocol", "0x88b5",
+        "flower", "skip_sw", "action", "drop")
+    said = tune()
+    assert said["verdict"] == "loss" and said["left"] == 0 < said["sent"] < 20000, said
+
+
+@patched
+def test_a_short_queue():
+    """It has room for 500 frames: bursts become shorter, and it ends well. For 40: it says so."""
+    knob("sim0", "tx_stop", "500 50")
+    said = tune(rounds=3)
+    assert said["burst"] <= 512, said
+    knob("sim0", "tx_stop", "40 50")
+    said = tune(rounds=3)
+    assert said["verdict"] == "crowded" and said["frames"] == 0, said
+
+
+@patched
+def test_no_carrier():
+    knob("sim0", "ports/sim0/carrier", "0")
+    said = tune()
+    assert said["verdict"] == "link" and "no carrier" in said["words"] and said["sent"] == 0
+    assert tune("nosuch")["result"] == -ENODEV
+
+
+@patched
+def test_the_cable_comes_out():
+    """In the middle of it."""
+    command = [str(TOOL.with_name("tunetool")), "tune", "sim0", "60", "0", "100", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        wait(lambda: tx_queues("sim0")[0]["frames"] > 5000, "the first bursts")
+        knob("sim0", "ports/sim0/carrier", "0")
+        said = json.loads(process.communicate()[0])
+    assert said["verdict"] == "link" and 0 < said["rounds"] + said["sent"], said
+
+
+@patched
+def test_slices_are_short():
+    knob("sim0", "tx_doorbell_ns", 1000)
+    said = tune(rounds=5, quiet_ms=500)
+    assert said["verdict"] == "chosen" and said["slices"] > 6 * len(NUMBERS) + 5
+    assert said["longest_ms"] < 500, said
