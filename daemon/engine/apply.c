@@ -222,6 +222,20 @@ static bool checkable(const struct engine_owner *o, const struct step *s)
 	return step_object(s)->kind != KIND_PORT || state_find(o->found, step_object(s));
 }
 
+/* A driver may round what it is given, a ring's size to a power of two. */
+static void explain_other(const struct engine_owner *o, const struct apply *a, const struct step *s,
+			  const struct object *echo, struct diags *d)
+{
+	const struct object *now = echo ? echo : state_find(o->found, step_object(s));
+	char difference[DIFFERENCE_TEXT] = "", words[DIFFERENCE_TEXT + 64];
+
+	if (now)
+		object_difference(s->wanted, now, difference);
+	snprintf(words, sizeof(words), "it said yes, and holds something else%s%s",
+		 difference[0] ? ": " : "", difference);
+	explain(a, s, words, d);
+}
+
 static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 			const struct kernel_request *req, struct diags *d)
 {
@@ -246,7 +260,7 @@ static void settle_step(struct engine_owner *o, struct apply *a, size_t i,
 	} else if (s->op != KERNEL_REMOVE && checkable(o, s) && !took_it(o, s, req->echo)) {
 		outcome = KERNEL_REFUSED;
 		error = -EPROTO;
-		explain(a, s, "it said yes, and holds something else", d);
+		explain_other(o, a, s, req->echo, d);
 	} else if (s->op == KERNEL_REMOVE) {
 		note_not_removed(a, s, error);
 		note_takeover(s);

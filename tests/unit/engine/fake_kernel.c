@@ -222,6 +222,10 @@ static int change_tx(const struct tx *wanted)
 	if (tx_lacks(wanted, now))
 		return -EOPNOTSUPP;
 	world_change_tx(now, wanted);
+	if (wanted->part == TX_RING && fake.ring_step)
+		fake_set_tx(wanted->dev, TX_RING, 0,
+			    (wanted->value[0] + fake.ring_step - 1) / fake.ring_step *
+				    fake.ring_step);
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct fake {
 	size_t unknown_not_at;	 /* this one is not done and its answer lost */
 	const char *refuse_rule; /* filters of this rule are refused */
 	const char *idle_port;	 /* offloads nothing */
+	uint32_t ring_step;	 /* a ring's size is rounded up to a multiple; 0: it is not */
 	enum action_kind lacks;	 /* hardware does not have this action, but for ACTION_PASS */
 	bool no_replace;	 /* hardware: one match twice at one pref is refused ... */
 	bool no_equal;		 /* ... at two prefs of a chain, with other actions, too */

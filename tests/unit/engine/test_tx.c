@@ -213,6 +213,27 @@ static void what_it_has_not_is_told_with_its_place(void **state)
 	rig_end(&r);
 }
 
+/* A driver that rounds does not do what the file says: it goes back, and the words tell the size.
+ */
+static void a_ring_that_is_rounded_is_told(void **state)
+{
+	struct rig r;
+	struct job *job;
+
+	start_with(&r, NOTHING);
+	fake.ring_step = 128;
+	rig_write(&r, HEAD "  eth0: { tx: { ring: 500 } }\n");
+	job = rig_reload(&r);
+	assert_int_equal(job->outcome, APPLY_REVERTED);
+	assert_string_equal(diags_at(job->diags, 0)->text,
+			    "kernel: it said yes, and holds something else: 512 instead of 500");
+	job_free(job);
+	assert_int_equal(is(TX_RING, 0, 0), 256);
+	rig_write(&r, HEAD "  eth0: { tx: { ring: 512 } }\n");
+	assert_int_equal(rig_reload_ok(&r), 1);
+	rig_end(&r);
+}
+
 /* All else is done, and an alert stands as long as it is so. */
 static void a_kernel_without_the_patch_is_told(void **state)
 {
@@ -251,6 +272,7 @@ int main(void)
 		cmocka_unit_test(each_refusal_goes_back),
 		cmocka_unit_test(a_trial_goes_back),
 		cmocka_unit_test(what_it_has_not_is_told_with_its_place),
+		cmocka_unit_test(a_ring_that_is_rounded_is_told),
 		cmocka_unit_test(a_kernel_without_the_patch_is_told),
 	};
 
