@@ -4,6 +4,7 @@
  * port, carries a tc block, or is a port's conduit.
  */
 #include "config/base/netaddr.h"
+#include "config/model/tx.h"
 #include "daemon/service/serving.h"
 #include "daemon/service/verbs.h"
 #include "daemon/service/write.h"
@@ -14,6 +15,7 @@ struct device {
 	const struct port *wanted_port, *port;
 	const struct vlan *wanted_vlan, *vlan;
 	const struct qdisc *wanted_qdisc, *qdisc;
+	bool tx_differs; /* how it sends */
 };
 
 static const struct qdisc *qdisc_of(const struct state *s, const char *name)
@@ -21,6 +23,18 @@ static const struct qdisc *qdisc_of(const struct state *s, const char *name)
 	struct qdisc key = { .obj.kind = KIND_QDISC };
 
 	return s && COPY_NAME(key.dev, name) ? state_find(s, &key) : NULL;
+}
+
+static bool tx_differs(const struct state *wanted, const struct state *found, const char *name)
+{
+	for (unsigned int part = 0; part < TX_PART_COUNT_; part++) {
+		const struct tx *w = tx_find(wanted, name, (enum tx_part)part);
+		const struct tx *f = w ? tx_find(found, name, (enum tx_part)part) : NULL;
+
+		if (f && !kind_ops(KIND_TX)->satisfied(&w->obj, &f->obj))
+			return true;
+	}
+	return false;
 }
 
 static struct device device_named(const struct snapshot *s, const char *name)
@@ -35,6 +49,7 @@ static struct device device_named(const struct snapshot *s, const char *name)
 		.port = s->found ? state_port(s->found, name) : NULL,
 		.vlan = s->found ? state_vlan(s->found, name) : NULL,
 		.qdisc = qdisc_of(s->found, name),
+		.tx_differs = tx_differs(wanted, s->found, name),
 	};
 }
 
@@ -53,6 +68,8 @@ static const char *state_of(const struct device *d)
 		return "waiting";
 	if (!d->wanted_port && !d->wanted_vlan && !q)
 		return "found";
+	if (d->tx_differs)
+		return "differs";
 	if (q && (!d->qdisc || !kind_ops(KIND_QDISC)->satisfied(&q->obj, &d->qdisc->obj)))
 		return "differs";
 	if (d->wanted_vlan)
