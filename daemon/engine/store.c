@@ -78,6 +78,17 @@ static const char *const versions[] = {
 
 	"CREATE TABLE device (ifindex INTEGER PRIMARY KEY, name TEXT NOT NULL);" /* of `owned` */
 	"PRAGMA user_version = 3;",
+
+	"CREATE TABLE measured ("
+	" name TEXT PRIMARY KEY,"
+	" driver TEXT NOT NULL,"
+	" at_ns INTEGER NOT NULL,"
+	" frames INTEGER NOT NULL,"
+	" doorbell_ps INTEGER NOT NULL,"
+	" frame_ps INTEGER NOT NULL,"
+	" noise_ps INTEGER NOT NULL,"
+	" tries TEXT NOT NULL);" /* see store_measured.c */
+	"PRAGMA user_version = 4;",
 };
 
 /* ---- opening ---- */
