@@ -237,6 +237,9 @@ def test_teardown_names_what_it_leaves(swd):
     assert list(dsts()) == ["10.0.0.1"]
     tc("filter del block 10 pref 60000")
     code, out, _ = swd.teardown()
+    assert code == 1 and "vlan lan3.30: stays, since it holds a foreign address: address 10.30.0.1/24" in out, out
+    run("ip", "addr", "del", "10.30.0.1/24", "dev", "lan3.30")
+    code, out, _ = swd.teardown()
     assert code == 0, out
 
 
