@@ -84,6 +84,10 @@ class Ring:
         self.map[at + _DATA:at + _DATA + len(frame)] = frame
         _HEADER.pack_into(self.map, at, status, len(frame) if length is None else length, 0)
 
+    def ask(self, slot):
+        """Asks for the frame that is in the ring, once more."""
+        struct.pack_into("=I", self.map, slot * self.size, SEND_REQUEST)
+
     def put(self, *frames):
         """Fills the next frames of the ring; returns the first one's place."""
         first = self.next

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Frames of a TX_RING that share a doorbell: what it saves by what the doorbell costs, and that it costs
+nothing where it is not asked for.
+
+Within a boot, one frame to a doorbell and N take turns. What the patch costs those who ask for nothing is
+seen between two kernels, whose boots take turns: a boot is one sample there, the median of its runs.
+"""
+import random
+import statistics
+from pathlib import Path
+
+from benchkit import published
+from benchkit.guest import rows, say
+from kernelkit.frame import FEWEST, row
+
+GUEST = Path(__file__).with_name("guest_ring.py")
+PATCHED = {"6.1": "6.1-swd", "6.12": "6.12-swd"}
+NUMBERS = (2, 4, 8, 16, 32, 64)
+DOORBELLS = (0, 53, 200, 1000)      # ns; 53 is the published one
+BOOTS = 11
+NO_LOSS = 0.99      # wanted of those who ask for nothing: two kernels' layouts differ by as much
+NOISE = 0.1         # by which what is saved may be off what the doorbell costs
+
+
+def shared(kernel, options, *words):
+    return rows(kernel, [GUEST, "shared", "--runs", options.runs, *words], timeout=1500)
+
+
+def past_the_qdisc(kernel, options):
+    numbers, doorbells = ((8,), (0, 1000)) if options.quick else (NUMBERS, DOORBELLS)
+    say(f"ring: {kernel}, past the qdisc")
+    for said in shared(kernel, options, "--doorbell", *doorbells, "--n", *numbers):
+        doorbell, n = said["doorbell"], said["n"]
+        before, after = published.RING if (doorbell, n) == published.RING_CASE else (None, None)
+        yield row("ring", kernel, f"frames to a doorbell of {doorbell} ns", n, "ns", said["before"],
+                  said["after"], before and after / before)
+
+
+def through_the_qdisc(kernel, options):
+    say(f"ring: {kernel}, through the qdisc")
+    for said in shared(kernel, options, "--bypass", 0, "--doorbell", 53, "--n", 8):
+        before, after = published.RING_QDISC
+        yield row("ring", kernel, "through the qdisc, 53 ns", 8, "ns", said["before"], said["after"],
+                  after / before, least=NO_LOSS)
+
+
+def asked_for_nothing(stock, options):
+    kernels = (stock, PATCHED[stock])
+    count = FEWEST if options.quick else BOOTS
+    runs = max(FEWEST, -(-options.runs // count))
+    chance, found = random.Random(1), {}
+    for boot in range(count):
+        for kernel in chance.sample(kernels, 2):
+            say(f"ring: {kernel}, boot {boot + 1} of {count}")
+            said, = rows(kernel, [GUEST, "plain", "--runs", runs])
+            for what, samples in said.items():
+                found.setdefault((what, kernel), []).append(statistics.median(samples))
+    for what, case in (("qdisc", "through the qdisc"), ("bypass", "past it, one to a doorbell")):
+        yield row("ring", f"{stock}, {kernels[1]}", case, 1, "ns", *(found[what, k] for k in kernels),
+                  paired=False, least=NO_LOSS)
+
+
+def run(options):
+    ret = []
+    for stock, kernel in PATCHED.items():
+        ret += past_the_qdisc(kernel, options)
+        ret += through_the_qdisc(kernel, options)
+        ret += asked_for_nothing(stock, options)
+    return ret
+
+
+def saved(found, doorbell, n):
+    """ns a frame, by what that doorbell costs more than one for nothing: sending together saves more than
+    the doorbell, and the first of it is there without one."""
+    def gain(cost):
+        r = found[cost, n]
+        return r["before"] - r["after"]
+    return gain(doorbell) - gain(0)
+
+
+def cost(found, doorbell, n):
+    """What this doorbell really takes of a frame that has one for itself, in ns more than one for nothing."""
+    return found[doorbell, n]["before"] - found[0, n]["before"]
+
+
+def judge(report, all_rows):
+    """The doorbell is paid once for N frames."""
+    for kernel in PATCHED.values():
+        found = {(int(r["case"].split()[-2]), r["n"]): r for r in all_rows
+                 if r["kernel"] == kernel and r["case"].startswith("frames")}
+        for doorbell, n in found:
+            if doorbell < 200:      # less than the noise
+                continue
+            wanted = cost(found, doorbell, n) * (1 - 1 / n)
+            seen = saved(found, doorbell, n)
+            report.check(f"ring {kernel}: saved of a doorbell of {doorbell} ns, {n}",
+                         f"{wanted:.0f} ns a frame ±{NOISE:.0%}", f"{seen:.0f} ns",
+                         abs(seen - wanted) <= NOISE * wanted)
