@@ -19,11 +19,22 @@ NUMBERS = (2, 4, 8, 16, 32, 64)
 DOORBELLS = (0, 53, 200, 1000)      # ns; 53 is the published one
 BOOTS = 11
 NO_LOSS = 0.99      # wanted of those who ask for nothing: two kernels' layouts differ by as much
-NOISE = 0.1         # by which what is saved may be off what the doorbell costs
+LEAST_DOORBELL = 200    # ns; what is saved of a cheaper one is within the noise
+NOISE = 0.1         # by which the share may be less
+SAMPLES = ("before", "after", "free_before", "free_after")
 
 
 def shared(kernel, options, *words):
     return rows(kernel, [GUEST, "shared", "--runs", options.runs, *words], timeout=1500)
+
+
+def share(said):
+    """How much of what a doorbell costs is saved. What it costs is seen with one frame to a doorbell, beside
+    one for nothing. To send together saves more than the doorbell, so that is taken off: it is what is saved
+    of one for nothing. All this is a difference of differences: of each the least is taken, for whatever
+    comes in between makes a run longer."""
+    one, together, free_one, free_together = (min(said[name]) for name in SAMPLES)
+    return ((one - together) - (free_one - free_together)) / (one - free_one) if one > free_one else 0
 
 
 def past_the_qdisc(kernel, options):
@@ -32,8 +43,9 @@ def past_the_qdisc(kernel, options):
     for said in shared(kernel, options, "--doorbell", *doorbells, "--n", *numbers):
         doorbell, n = said["doorbell"], said["n"]
         before, after = published.RING if (doorbell, n) == published.RING_CASE else (None, None)
-        yield row("ring", kernel, f"frames to a doorbell of {doorbell} ns", n, "ns", said["before"],
-                  said["after"], before and after / before)
+        found = row("ring", kernel, f"frames to a doorbell of {doorbell} ns", n, "ns", said["before"],
+                    said["after"], before and after / before)
+        yield found | {"doorbell": doorbell, "share": share(said)}
 
 
 def through_the_qdisc(kernel, options):
@@ -69,30 +81,10 @@ def run(options):
     return ret
 
 
-def saved(found, doorbell, n):
-    """ns a frame, by what that doorbell costs more than one for nothing: sending together saves more than
-    the doorbell, and the first of it is there without one."""
-    def gain(cost):
-        r = found[cost, n]
-        return r["before"] - r["after"]
-    return gain(doorbell) - gain(0)
-
-
-def cost(found, doorbell, n):
-    """What this doorbell really takes of a frame that has one for itself, in ns more than one for nothing."""
-    return found[doorbell, n]["before"] - found[0, n]["before"]
-
-
 def judge(report, all_rows):
     """The doorbell is paid once for N frames."""
-    for kernel in PATCHED.values():
-        found = {(int(r["case"].split()[-2]), r["n"]): r for r in all_rows
-                 if r["kernel"] == kernel and r["case"].startswith("frames")}
-        for doorbell, n in found:
-            if doorbell < 200:      # less than the noise
-                continue
-            wanted = cost(found, doorbell, n) * (1 - 1 / n)
-            seen = saved(found, doorbell, n)
-            report.check(f"ring {kernel}: saved of a doorbell of {doorbell} ns, {n}",
-                         f"{wanted:.0f} ns a frame ±{NOISE:.0%}", f"{seen:.0f} ns",
-                         abs(seen - wanted) <= NOISE * wanted)
+    for r in all_rows:
+        if r.get("doorbell", 0) >= LEAST_DOORBELL:
+            wanted = 1 - 1 / r["n"]
+            report.check(f"ring {r['kernel']}: share saved of a doorbell of {r['doorbell']} ns, {r['n']}",
+                         f">= {wanted:.3f} - {NOISE}", f"{r['share']:.3f}", r["share"] >= wanted - NOISE)
