@@ -212,7 +212,7 @@ def test_dsa_07_ports_that_come_20_s_later(world, tmp_path):
         veth()
         switch(True)
         took = reach(swd, world, "ports that came late")
-        assert swd.status()["ports_waiting"] == 0 and not alerts(swd, "port-waiting")
+        swd.until(lambda: swd.status()["ports_waiting"] == 0 and not alerts(swd, "port-waiting"), "its word on them")
         assert port(swd, "lan3")["type"] == "dsa" and port(swd, "lan3")["conduit"] == "cpu0"
         assert swd.process.pid == process and swd.process.poll() is None
         print(f"READY after {ready:.1f} s, all there {took:.2f} s after the ports")

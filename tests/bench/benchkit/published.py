@@ -22,6 +22,7 @@ BYPASS = {
 
 # An array instead of the walk over a DSA tree's ports, LS1028A, 2 ports, 64-byte UDP forwarding.
 DSA = (684.0, 650.0)
+
 # trafgen, one CPU, PACKET_QDISC_BYPASS with a flush every 8 frames and for each: (before, after) in pps,
 # and the same through the qdisc. What is saved makes the doorbell some 53 ns.
 RING = (1562539, 1683746)
