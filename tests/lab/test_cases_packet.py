@@ -102,6 +102,22 @@ def test_pk_01_every_slot_has_room_for_a_whole_frame(nic, mtu):
         assert counter("sim0w", "rx_bytes") - before == 300 * (mtu + 14)
 
 
+@pytest.mark.parametrize("bypass", [False, True])
+def test_pk_01_around_a_small_ring_many_times(bypass):
+    """A device that takes whatever comes: its own counter says that all came, and none twice."""
+    run("ip", "link", "add", "d0", "up", "type", "dummy")
+    try:
+        run("ip", "link", "set", "d0", "multicast", "off")
+        before = counter("d0", "tx_packets")
+        with Ring("d0", slots=8, bypass=bypass) as ring:
+            assert ring.do("send 20000 60 20000")["result"] == 0
+            said = ring.do("drain 1000")
+        assert said["result"] == 0 and said["slots"] < 200 and said["handed"] == 20000
+        assert 20000 <= counter("d0", "tx_packets") - before <= 20010
+    finally:
+        run("ip", "link", "del", "d0")
+
+
 # ---- PK-04: no carrier, down, gone ----
 
 def test_pk_04_no_carrier_is_not_sent(pair):
