@@ -386,8 +386,3 @@ uint32_t ring_ifindex(const struct ring *r)
 {
 	return r->ifindex;
 }
-
-int ring_fd(const struct ring *r)
-{
-	return r->fd;
-}

@@ -21,6 +21,8 @@
 
 #include "config/base/util.h"
 
+#define RING_SHARE_MAX 64
+
 struct ring;
 
 /* In all but READY the ring is at rest: frames stay in it, and nobody tries. */
@@ -103,8 +105,14 @@ int ring_look(struct ring *r);
 enum ring_state ring_state(const struct ring *r);
 const char *ring_state_words(enum ring_state state); /* "interface is down" */
 void ring_counts(const struct ring *r, struct ring_counts *ret);
+/*
+ * How many frames share a doorbell, from the next kick on, with `bypass` alone: 1 to
+ * RING_SHARE_MAX; 0, as at first: the device's number. 0; -EOPNOTSUPP: this kernel, without our
+ * patch, rings for each frame; -ERANGE; -ENETDOWN: the device is gone; -errno.
+ */
+int ring_share(struct ring *r, uint32_t frames);
+
 uint32_t ring_slots(const struct ring *r);
 uint32_t ring_ifindex(const struct ring *r); /* of the device, or of the one that was */
-int ring_fd(const struct ring *r);	     /* the packet socket, for options; owned by the ring */
 
 #endif

@@ -8,11 +8,14 @@
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/packet_doorbell.h>
 #include <net/if_arp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "daemon/tx/ring_room.h"
+
+_Static_assert(RING_SHARE_MAX == PACKET_TX_DOORBELL_FRAMES_MAX, "as the kernel has it");
 
 static int set_option(int fd, int option, int value)
 {
@@ -45,6 +48,8 @@ static int open_socket(const struct ring *r, const struct geometry *g, int *ret)
 	e = set_option(fd, PACKET_VERSION, TPACKET_V2);
 	if (e == 0 && r->o.bypass)
 		e = set_option(fd, PACKET_QDISC_BYPASS, 1);
+	if (e == 0 && r->shared)
+		e = set_option(fd, PACKET_TX_DOORBELL_FRAMES, (int)r->shared);
 	if (e == 0 && setsockopt(fd, SOL_PACKET, PACKET_TX_RING, &req, sizeof(req)) < 0)
 		e = -errno;
 	if (e < 0)
@@ -135,6 +140,20 @@ int ring_device_open(struct ring *r)
 	r->looked_ns = now_monotonic_ns();
 	set_state(r, state_of(&seen));
 	return 0;
+}
+
+int ring_share(struct ring *r, uint32_t frames)
+{
+	int e;
+
+	if (r->fd < 0)
+		return -ENETDOWN;
+	if (frames > RING_SHARE_MAX)
+		return -ERANGE;
+	e = set_option(r->fd, PACKET_TX_DOORBELL_FRAMES, (int)frames);
+	if (e == 0)
+		r->shared = frames;
+	return e == -ENOPROTOOPT ? -EOPNOTSUPP : e;
 }
 
 void ring_device_lost(struct ring *r)

@@ -12,6 +12,7 @@
 struct ring {
 	char dev[IFNAMSIZ];
 	struct ring_options o; /* with nothing left open */
+	uint32_t shared;       /* frames to a doorbell; 0: the device's */
 	struct traffic *traffic;
 
 	/* Of the device that is there now, or was last. */

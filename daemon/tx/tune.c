@@ -8,12 +8,11 @@
 #include <time.h>
 
 #include "daemon/kernel/traffic.h"
-#include "daemon/tx/doorbell.h"
 #include "daemon/tx/ring.h"
 
 #define ROUNDS 25
 #define BURST 256 /* short enough that few are interrupted by others */
-#define BURST_MIN DOORBELL_FRAMES_MAX
+#define BURST_MIN RING_SHARE_MAX
 #define BURST_MAX 8192
 #define QUIET_MS 1000
 #define SLICE_MS 100
@@ -189,7 +188,7 @@ static int burst(struct tune *t)
 
 	if (ring_state(t->ring) != RING_READY)
 		return no_link(t);
-	r = doorbell_set_socket(ring_fd(t->ring), numbers[row]);
+	r = ring_share(t->ring, numbers[row]);
 	if (r < 0)
 		return failed(t, r, "frames to a doorbell");
 	for (uint32_t i = 0; i < t->result.burst && r == 0; i++)
@@ -320,7 +319,7 @@ static int start(struct tune *t, const char *dev)
 		return r;
 	make_frame(t);
 	begin(t, PHASE_LISTEN);
-	r = doorbell_set_socket(ring_fd(t->ring), 1);
+	r = ring_share(t->ring, 1);
 	if (r == -EOPNOTSUPP) {
 		end(t, TUNE_CANNOT, "this kernel rings for each frame: there is nothing to choose");
 		r = 0;

@@ -6,8 +6,7 @@
  *
  * It is done in slices, so that whoever calls can tell others in between that it lives, and can
  * stop at any time: tune_open(), tune_step() until it is 0, tune_result(), tune_free(). It changes
- * nothing: the numbers are those of its own socket. What becomes of the result is for others
- * (doorbell_write()).
+ * nothing: the numbers are those of its own socket. What becomes of the result is for others.
  *
  * The frames go to 01:80:c2:00:00:01 with an EtherType for experiments: each bridge drops what goes
  * to that address (IEEE 802.1Q, 8.6.3), and it is a PAUSE frame only with the EtherType of one. So

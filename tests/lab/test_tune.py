@@ -16,7 +16,7 @@ from test_doorbell import egress_hook
 
 LAB = {"variants": ["6.1", "6.1-swd", "6.12-swd"], "timeout": 600}
 
-EOPNOTSUPP, ENODEV, EINVAL, ERANGE = 95, 19, 22, 34
+ENODEV = 19
 HAS = Path("/sys/class/net/lo/tx_doorbell_frames").exists()
 NUMBERS = [1, 2, 4, 8, 16, 32, 64]
 
@@ -31,17 +31,16 @@ def nic():
     unload()
 
 
-def tool(*words):
-    done = subprocess.run([str(TOOL.with_name("tunetool")), *map(str, words)], text=True,
-                          capture_output=True)
+def command(device="sim0", rounds=0, burst=0, quiet_ms=100, despite=0):
+    words = (TOOL.with_name("tunetool"), device, rounds, burst, quiet_ms, despite)
+    return [str(word) for word in words]
+
+
+def tune(device="sim0", **words):
+    done = subprocess.run(command(device, **words), text=True, capture_output=True)
     assert done.stdout, done.stderr
+    print(done.stdout)
     return json.loads(done.stdout)
-
-
-def tune(device="sim0", rounds=0, burst=0, quiet_ms=100, despite=0):
-    said = tool("tune", device, rounds, burst, quiet_ms, despite)
-    print(json.dumps(said))
-    return said
 
 
 def test_the_lab_has_both_kernels():
@@ -53,18 +52,6 @@ def test_an_untouched_kernel_is_told_of():
     said = tune()
     assert said["verdict"] == "cannot" and "this kernel" in said["words"]
     assert said["sent"] == 0 and tx_queues("sim0")[0]["frames"] == 0
-    assert tool("get", "sim0")["result"] == tool("set", "sim0", 8)["result"] == -EOPNOTSUPP
-
-
-@patched
-def test_the_number_of_a_device():
-    assert tool("get", "sim0") == {"result": 0, "words": "Success", "frames": 1}
-    assert tool("set", "sim0", 64)["result"] == 0 and tool("get", "sim0")["frames"] == 64
-    for bad in (0, 65):
-        assert tool("set", "sim0", bad)["result"] in (-EINVAL, -ERANGE)
-    assert tool("get", "sim0")["frames"] == 64
-    for absent in ("nosuch", "../lo"):
-        assert tool("get", absent)["result"] == tool("set", absent, 8)["result"] == -ENODEV
 
 
 def calm():
@@ -112,10 +99,11 @@ def test_the_doorbell_is_found():
 
 @patched
 def test_it_changes_nothing():
-    tool("set", "sim0", 4)
+    number = Path("/sys/class/net/sim0/tx_doorbell_frames")
+    number.write_text("4")
     knob("sim0", "tx_doorbell_ns", 1000)
     assert tune(rounds=3)["verdict"] == "chosen"
-    assert tool("get", "sim0")["frames"] == 4
+    assert number.read_text() == "4\n"
 
 
 @patched
@@ -143,7 +131,7 @@ def wait_forwarding(port):
 
 
 class Chatter:
-    """Sends on a device, some 1,000 frames a second, until it is left."""
+    """Sends on a device until it is left: hundreds of frames a second even where little time is given to it."""
 
     def __init__(self, device):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -154,7 +142,8 @@ class Chatter:
     def talk(self):
         frame = bytes.fromhex("020000000001020000000002") + ETH_P_TEST.to_bytes(2, "big") + bytes(46)
         while not self.done.wait(0.001):
-            self.socket.send(frame)
+            for _ in range(20):
+                self.socket.send(frame)
 
     def __enter__(self):
         self.thread.start()
@@ -173,7 +162,7 @@ def test_others_that_use_it(device):
     with Chatter(device):
         said = tune(quiet_ms=500)
         assert said["verdict"] == "traffic" and said["sent"] == 0 and said["frames"] == 0, said
-        assert said["traffic"] > 25
+        assert said["traffic"] > 25, said
         assert tune(rounds=1, despite=1)["sent"] > 0
 
 
@@ -219,8 +208,7 @@ def test_no_carrier():
 @patched
 def test_the_cable_comes_out():
     """In the middle of it."""
-    command = [str(TOOL.with_name("tunetool")), "tune", "sim0", "60", "0", "100", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command(rounds=60), stdout=subprocess.PIPE, text=True) as process:
         wait(lambda: tx_queues("sim0")[0]["frames"] > 5000, "the first bursts")
         knob("sim0", "ports/sim0/carrier", "0")
         said = json.loads(process.communicate()[0])

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tunetool: tune of daemon/tx by hand, and the doorbells of a device.
+ * tunetool: tune of daemon/tx by hand.
  *
- *   tunetool tune DEV ROUNDS BURST QUIET_MS DESPITE_TRAFFIC   (0: as tune has it)
- *   tunetool set DEV FRAMES
- *   tunetool get DEV
+ *   tunetool DEV ROUNDS BURST QUIET_MS DESPITE_TRAFFIC   (0: as tune has it)
  *
- * What came of it is a line of JSON; of tune also the longest slice.
+ * What came of it is a line of JSON, with the number of slices and the longest.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/tx/doorbell.h"
 #include "daemon/tx/tune.h"
-
-static int say(int result, uint32_t frames)
-{
-	printf("{\"result\": %d, \"words\": \"%s\", \"frames\": %u}\n", result, strerror(-result),
-	       frames);
-	return result < 0;
-}
 
 static void tell(const struct tune_result *r, unsigned int slices, uint64_t longest_ns)
 {
@@ -45,21 +35,25 @@ static void tell(const struct tune_result *r, unsigned int slices, uint64_t long
 	printf("]}\n");
 }
 
-static int tune(char **argv)
+int main(int argc, char **argv)
 {
-	struct tune_options o = {
-		.rounds = (uint32_t)atoi(argv[3]),
-		.burst = (uint32_t)atoi(argv[4]),
-		.quiet_ms = (uint32_t)atoi(argv[5]),
-		.despite_traffic = atoi(argv[6]),
-	};
 	_cleanup_(tune_freep) struct tune *t = NULL;
+	struct tune_options o = { 0 };
 	unsigned int slices = 0;
 	uint64_t longest = 0;
-	int r = tune_open(argv[2], &o, &t);
+	int r;
 
-	if (r < 0)
-		return say(r, 0);
+	if (argc != 6)
+		return 2;
+	o.rounds = (uint32_t)atoi(argv[2]);
+	o.burst = (uint32_t)atoi(argv[3]);
+	o.quiet_ms = (uint32_t)atoi(argv[4]);
+	o.despite_traffic = atoi(argv[5]);
+	r = tune_open(argv[1], &o, &t);
+	if (r < 0) {
+		printf("{\"result\": %d, \"words\": \"%s\"}\n", r, strerror(-r));
+		return 1;
+	}
 	for (int more = 1; more; slices++) {
 		uint64_t start = now_monotonic_ns();
 
@@ -68,20 +62,4 @@ static int tune(char **argv)
 	}
 	tell(tune_result(t), slices, longest);
 	return 0;
-}
-
-int main(int argc, char **argv)
-{
-	uint32_t frames = 0;
-	int r;
-
-	if (argc == 7 && strcmp(argv[1], "tune") == 0)
-		return tune(argv);
-	if (argc == 4 && strcmp(argv[1], "set") == 0)
-		return say(doorbell_write(argv[2], (uint32_t)atoi(argv[3])), 0);
-	if (argc == 3 && strcmp(argv[1], "get") == 0) {
-		r = doorbell_read(argv[2], &frames);
-		return say(r, frames);
-	}
-	return 2;
 }
