@@ -32,6 +32,7 @@ enum job_type {
 			 in force is on trial */
 	JOB_HISTORY,
 	JOB_GENERATION, /* all of generation `target`; 0: that in force */
+	JOB_MEASURE,	/* how many frames should share a doorbell on `port` */
 };
 
 /* Why a job was refused that could be done otherwise; `words` say it to people. */
@@ -40,6 +41,7 @@ enum job_refusal {
 	JOB_ARMED,	   /* another generation waits for its confirmation */
 	JOB_NOT_ARMED,	   /* none does */
 	JOB_NO_GENERATION, /* there is no such one, or it was never committed */
+	JOB_NOT_MEASURED,  /* the port can't be measured, or not now */
 	JOB_NEEDS_GAP,	   /* a rule can't be replaced without a gap, and none was allowed */
 };
 
@@ -50,6 +52,8 @@ struct job {
 	char name[DIAG_FILE_MAX + 1]; /* what messages call the text; "": they say "given text" */
 	uint32_t block;
 	uint64_t target;	  /* a generation */
+	char port[IFNAMSIZ];	  /* JOB_MEASURE */
+	bool force;		  /* JOB_MEASURE: although others use it */
 	uint32_t confirm_ms;	  /* JOB_APPLY, JOB_REVERT: on trial for so long; 0: for good */
 	bool allow_gap;		  /* JOB_APPLY, JOB_REVERT: see trial.h */
 	uid_t uid;		  /* who asked: for the store's history */
@@ -67,9 +71,10 @@ struct job {
 	char covered_by[GENERATION_WHO]; /* JOB_APPLY: who asked for the later one that was carried
 					    out in its stead; "": it was itself */
 	enum job_refusal refusal;
-	char words[256];	 /* with a refusal, or why it failed without diags; "" */
-	struct armed armed;	 /* what waits for its confirmation behind the job */
-	struct generation *list; /* JOB_HISTORY, JOB_GENERATION; owned, each of them too */
+	char words[256];	  /* with a refusal, or why it failed without diags; "" */
+	struct armed armed;	  /* what waits for its confirmation behind the job */
+	struct measured measured; /* JOB_MEASURE; `words` say it to people */
+	struct generation *list;  /* JOB_HISTORY, JOB_GENERATION; owned, each of them too */
 	size_t list_count;
 
 	/* Runs in the loop thread, once, also when the engine stops before the job's turn
@@ -94,6 +99,7 @@ enum engine_event_type {
 	ENGINE_EVENT_ARMED,
 	ENGINE_EVENT_CONFIRMED,
 	ENGINE_EVENT_REVERTED,
+	ENGINE_EVENT_MEASURED,
 };
 struct engine_event {
 	enum engine_event_type type;

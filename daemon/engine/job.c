@@ -50,6 +50,8 @@ const char *engine_event_name(enum engine_event_type t)
 		return "confirmed";
 	case ENGINE_EVENT_REVERTED:
 		return "reverted";
+	case ENGINE_EVENT_MEASURED:
+		return "measured";
 	}
 	return "?";
 }

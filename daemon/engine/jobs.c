@@ -65,6 +65,7 @@ static bool may_be_overtaken(const struct job *job)
 	case JOB_COUNTERS:
 	case JOB_HISTORY:
 	case JOB_GENERATION:
+	case JOB_MEASURE:
 		return true;
 	case JOB_APPLY:
 	case JOB_STOP:

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "config/model/tx.h"
+#include "daemon/engine/measure.h"
 #include "daemon/engine/observe.h"
 
 static int read_device(struct engine_owner *o, const char *dev)
@@ -49,8 +50,14 @@ int observe_tx(struct engine_owner *o)
 
 void observe_tx_new(struct engine_owner *o, const char *dev)
 {
+	bool named = false;
+
 	for (unsigned int part = 0; o->config && part < TX_PART_COUNT_; part++)
-		o->stale.tx |= tx_find(o->config->wanted, dev, (enum tx_part)part) != NULL;
+		named |= tx_find(o->config->wanted, dev, (enum tx_part)part) != NULL;
+	if (!named)
+		return;
+	o->stale.tx = true;
+	measure_soon(o);
 }
 
 void observe_tx_gone(struct engine_owner *o, const char *dev)

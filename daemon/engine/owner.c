@@ -13,6 +13,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/confirm.h"
 #include "daemon/engine/history.h"
+#include "daemon/engine/measure.h"
 #include "daemon/engine/observe.h"
 #include "daemon/engine/publish.h"
 #include "daemon/engine/renames.h"
@@ -123,6 +124,7 @@ int owner_new(const struct engine_options *options, const struct owner_listener 
 	o->pulse = pulse;
 	o->ability_how = "not probed yet";
 	o->touched.all = true;
+	o->measure_due = OWNER_NEVER;
 	o->start_due = o->look_due = o->trim_due = o->walk.due = OWNER_NEVER;
 	o->repair_due = o->audit_due = o->publish_due = o->ready_due = OWNER_NEVER;
 	o->config_path = strdup(options->config_path);
@@ -164,6 +166,7 @@ void owner_free(struct engine_owner *o)
 	backoff_clear(&o->backoff);
 	ways_clear(&o->ways);
 	free(o->reports);
+	free(o->measured.list);
 	free(o->stale.blocks);
 	free(o->config_path);
 	free(o->state_dir);
@@ -220,6 +223,7 @@ static int first_look(struct engine_owner *o)
 	if (r < 0)
 		return r;
 	read_owned(o);
+	measure_read(o);
 	observe_events(o);
 	return 0;
 }
@@ -314,14 +318,14 @@ static bool hear_and_repair(struct engine_owner *o)
 	return more;
 }
 
-static void between_parts(struct engine_owner *o)
+void owner_between(struct engine_owner *o)
 {
 	hear_and_repair(o);
 }
 
 static void counters(struct engine_owner *o, struct job *job)
 {
-	job->result = observe_counters(o, job->block, between_parts);
+	job->result = observe_counters(o, job->block, owner_between);
 	o->judge = true;
 	publish(o);
 }
@@ -358,6 +362,10 @@ void owner_job(struct engine_owner *o, struct job *job)
 	case JOB_GENERATION:
 		history_show(o, job);
 		break;
+	case JOB_MEASURE:
+		measure_job(o, job);
+		publish_true(o);
+		break;
 	case JOB_TEARDOWN:
 		commit_teardown(o, job);
 		publish_true(o);
@@ -392,7 +400,7 @@ uint64_t owner_due(const struct engine_owner *o)
 	uint64_t due = MIN(MIN(o->repair_due, o->audit_due), MIN(publish_at(o), o->ready_due));
 
 	due = MIN(MIN(due, flaps_due(&o->flaps)), o->trim_due);
-	due = MIN(due, MIN(o->look_due, o->walk.due));
+	due = MIN(due, MIN(MIN(o->look_due, o->measure_due), o->walk.due));
 	return MIN(MIN(due, o->start_due), confirm_due(o));
 }
 
@@ -416,6 +424,7 @@ void owner_tick(struct engine_owner *o)
 		o->audit_due = now + owner_settings(o)->audit_ms * MS;
 		reopen_store(o);
 		repair_audit(o);
+		measure_soon(o);
 	} else if (o->repair_due <= now) {
 		hear_and_repair(o);
 	}
@@ -423,6 +432,8 @@ void owner_tick(struct engine_owner *o)
 		observe_walk(o);
 	if (o->ready_due <= now)
 		check_ready(o, true);
+	if (o->measure_due <= now)
+		measure_tick(o);
 	if (o->trim_due <= now) {
 		o->trim_due = OWNER_NEVER;
 		malloc_trim(0);

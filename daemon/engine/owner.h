@@ -109,7 +109,9 @@ struct engine_owner {
 	bool qdiscs_read;	       /* since judge last looked: their counters are new */
 	struct bypass_report *reports; /* for each wanted block, by id */
 	size_t report_count;
-	struct ways ways; /* of replacing, as far as the kernel told */
+	struct measured_list measured;
+	char measure_last[IFNAMSIZ]; /* the port that was tried last; "" */
+	struct ways ways;	     /* of replacing, as far as the kernel told */
 	struct alerts alerts;
 	struct flaps flaps; /* of alerts and of bypasses, for the journal */
 	struct backoff backoff;
@@ -118,6 +120,7 @@ struct engine_owner {
 	uint64_t repair_due, audit_due, publish_due, ready_due;
 	uint64_t repaired_ns; /* the end of the last repair */
 	uint64_t start_due;   /* of another first look */
+	uint64_t measure_due; /* a port may be to be measured */
 	uint64_t look_due;    /* at links, of which something was missing */
 	uint32_t looks;	      /* done since the last new one */
 	uint64_t trim_due;    /* memory goes back to the system */
@@ -162,6 +165,8 @@ void owner_changed(struct engine_owner *o);
 void owner_news(struct engine_owner *o);
 void owner_event(struct engine_owner *o, enum engine_event_type type, const char *about,
 		 const char *fmt, ...) _printf_(4, 5);
+/* Between two pieces of a long work: takes events and repairs. */
+void owner_between(struct engine_owner *o);
 /* The settings in force: the file's, or the defaults. */
 const struct daemon_settings *owner_settings(const struct engine_owner *o);
 /* Tells the operator that the store failed (r < 0), or that it works. */

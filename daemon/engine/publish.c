@@ -25,6 +25,9 @@ static int copy_lists(const struct engine_owner *o, struct snapshot *s)
 	s->alerts = calloc(o->alerts.count + 1, sizeof(*s->alerts));
 	if (!s->bypass || !s->alerts)
 		return -1;
+	for (size_t i = 0; i < o->measured.count; i++)
+		if (measured_put(&s->measured, &o->measured.list[i]) < 0)
+			return -1;
 	if (o->report_count)
 		memcpy(s->bypass, o->reports, o->report_count * sizeof(*s->bypass));
 	s->bypass_count = o->report_count;

@@ -23,6 +23,7 @@ enum pulse_task {
 	PULSE_APPLY, /* carries it out */
 	PULSE_UNDO,  /* takes it back */
 	PULSE_REPAIR,
+	PULSE_MEASURE, /* sends, to learn what a doorbell costs */
 };
 
 struct pulse {

@@ -20,6 +20,7 @@ void snapshot_unref(struct snapshot *s)
 	state_free(s->found);
 	state_free(s->owned);
 	free(s->bypass);
+	free(s->measured.list);
 	free(s->alerts);
 	free(s);
 }

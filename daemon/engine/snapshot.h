@@ -7,6 +7,7 @@
 #define SWD_ENGINE_SNAPSHOT_H
 
 #include "config/model/config.h"
+#include "daemon/engine/measured.h"
 #include "daemon/engine/own_file.h"
 #include "daemon/policy/bypass.h"
 
@@ -58,6 +59,8 @@ struct snapshot {
 	char kernel_release[65];
 	struct bypass_report *bypass; /* one for each wanted block, in order of id */
 	size_t bypass_count;
+
+	struct measured_list measured;
 
 	struct alert *alerts;
 	size_t alert_count;

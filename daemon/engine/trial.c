@@ -12,6 +12,7 @@
 #include "daemon/engine/apply.h"
 #include "daemon/engine/before.h"
 #include "daemon/engine/confirm.h"
+#include "daemon/engine/measure.h"
 #include "daemon/engine/observe.h"
 #include "daemon/engine/reopen.h"
 #include "daemon/engine/repair.h"
@@ -162,6 +163,7 @@ void trial_adopt(struct engine_owner *o, struct trial *t, uint64_t generation)
 	alerts_finish(&o->alerts, "drift");
 	alerts_begin(&o->alerts, "unconfirmed");
 	alerts_finish(&o->alerts, "unconfirmed");
+	measure_adopted(o);
 	repair_tell(o, &t->plan);
 	o->settled = t->plan.count == 0 || took_filters(t) || is_settled(o);
 	owner_changed(o);

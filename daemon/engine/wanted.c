@@ -8,6 +8,7 @@
 
 #include "config/yaml/load.h"
 #include "daemon/engine/diff.h"
+#include "daemon/engine/measure.h"
 
 void candidate_clear(struct candidate *c)
 {
@@ -119,6 +120,8 @@ int candidate_make(struct engine_owner *o, const char *text, size_t size, struct
 	int r = config_load(text, size, d, &config);
 
 	pulse_go(o->pulse);
+	if (r == 0)
+		r = measure_resolve(o, config);
 	if (r == 0 && !o->filters)
 		r = found_ours(o, &ours);
 	if (r == 0)

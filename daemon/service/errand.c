@@ -98,6 +98,9 @@ static const char *write_refusal(struct jsonw *w, const struct job *job)
 	case JOB_NO_GENERATION:
 		jsonw_key_string(w, "text", job->words);
 		return IO_SWD "NoSuchGeneration";
+	case JOB_NOT_MEASURED:
+		jsonw_key_string(w, "text", job->words);
+		return IO_SWD "NotMeasured";
 	case JOB_NEEDS_GAP:
 		jsonw_key_string(w, "text", job->words);
 		write_diags(w, job->diags);

@@ -40,6 +40,7 @@ void verb_status(struct call *c);
 void verb_ports(struct call *c);
 /* verbs_tx.c */
 void verb_tx(struct call *c);
+void verb_measure_tx(struct call *c);
 /* verbs_blocks.c */
 void verb_blocks(struct call *c);
 /* verbs_rules.c */

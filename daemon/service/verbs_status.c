@@ -69,6 +69,8 @@ static const char *task_name(enum pulse_task t)
 		return "undo";
 	case PULSE_REPAIR:
 		return "repair";
+	case PULSE_MEASURE:
+		return "measure";
 	}
 	return NULL;
 }

@@ -3,6 +3,7 @@
  * How ports send: each value of the ports whose `tx:` says something, as wanted and as found.
  */
 #include "config/model/tx.h"
+#include "daemon/service/errand.h"
 #include "daemon/service/serving.h"
 #include "daemon/service/verbs.h"
 #include "daemon/service/write.h"
@@ -68,6 +69,33 @@ static const char *state_of(const struct call *c, const char *dev)
 	return state;
 }
 
+static void write_measured(struct jsonw *w, const struct measured *m)
+{
+	jsonw_key(w, "measured");
+	if (!m) {
+		jsonw_null(w);
+		return;
+	}
+	jsonw_object(w);
+	jsonw_key_string(w, "port", m->dev);
+	jsonw_key_string(w, "driver", m->driver);
+	write_ms(w, "at_ms", m->at_ns);
+	jsonw_key_u64(w, "frames", m->frames);
+	jsonw_key_u64(w, "doorbell_ps", m->doorbell_ps);
+	jsonw_key_u64(w, "frame_ps", m->frame_ps);
+	jsonw_key_u64(w, "noise_ps", m->noise_ps);
+	jsonw_key(w, "tries");
+	jsonw_array(w);
+	for (uint32_t i = 0; i < m->tries; i++) {
+		jsonw_object(w);
+		jsonw_key_u64(w, "frames", m->tried[i]);
+		jsonw_key_u64(w, "took_ps", m->took_ps[i]);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
 static void write_port(struct jsonw *w, const struct call *c, const char *dev)
 {
 	jsonw_object(w);
@@ -81,6 +109,7 @@ static void write_port(struct jsonw *w, const struct call *c, const char *dev)
 				    tx_find(c->snapshot->found, dev, (enum tx_part)part),
 				    (enum tx_part)part, i);
 	jsonw_array_end(w);
+	write_measured(w, measured_find(&c->snapshot->measured, dev));
 	jsonw_object_end(w);
 }
 
@@ -107,4 +136,30 @@ void verb_tx(struct call *c)
 	jsonw_array_end(w);
 	jsonw_object_end(w);
 	call_reply(c, w);
+}
+
+/* ---- measuring ---- */
+
+static void write_result(struct jsonw *w, const struct job *job)
+{
+	jsonw_key_string(w, "text", job->words);
+	write_measured(w, &job->measured);
+}
+
+static const struct errand_kind measure = { .write = write_result };
+
+void verb_measure_tx(struct call *c)
+{
+	const char *port = varlink_param_string(c->message.parameters, "port");
+	struct job *job = errand_job(c, JOB_MEASURE);
+
+	if (!job)
+		return;
+	if (!COPY_NAME(job->port, port)) {
+		job_free(job);
+		call_error_text(c, ORG_VARLINK "InvalidParameter", "parameter", "port");
+		return;
+	}
+	job->force = varlink_param_bool(c->message.parameters, "force");
+	errand_submit(c, job, &measure);
 }

@@ -240,6 +240,8 @@ struct snapshot *sample_snapshot_rules(size_t more)
 	assert_non_null(s->config);
 	put_ports(s->config, s->found);
 	put_tx(s->config, s->found);
+	assert_int_equal(
+		measured_put(&s->measured, &(struct measured){ .dev = "lan2", .frames = 4 }), 0);
 	b->id = 10;
 	strcpy(b->name, "edge");
 	b->offload = OFFLOAD_REQUIRED;

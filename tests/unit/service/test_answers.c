@@ -155,7 +155,21 @@ static void test_tx(void **state)
 	v = named(at(port, "values"), "name", "limit-max");
 	assert_true(cJSON_IsTrue(at(v, "queues_differ")));
 	is_text(named(ports, "name", "lan9"), "state", "waiting");
+	is_number(at(port, "measured"), "frames", 4);
+	assert_true(cJSON_IsNull(at(named(ports, "name", "lan9"), "measured")));
 	cJSON_Delete(p);
+}
+
+static void test_measure_tx(void **state)
+{
+	cJSON *p = ask("MeasureTx", "{\"port\":\"lan2\"}");
+	const cJSON *m = at(p, "measured");
+
+	is_text(p, "text", "8 frames to a doorbell");
+	is_number(m, "doorbell_ps", 53100);
+	is_number(at(m, "tries")->child, "took_ps", 640000);
+	cJSON_Delete(p);
+	cJSON_Delete(ask("MeasureTx", "{\"port\":\"lan1\",\"force\":true}"));
 }
 
 static void test_blocks(void **state)
@@ -524,6 +538,7 @@ int main(void)
 		TEST(test_status),
 		TEST(test_ports),
 		TEST(test_tx),
+		TEST(test_measure_tx),
 		TEST(test_blocks),
 		TEST(test_rules),
 		TEST(test_rule_waits),

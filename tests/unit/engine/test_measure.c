@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `flush: auto`: what was measured stands in the store, is what is wanted from then on, and is
+ * measured anew when it says nothing any more.
+ */
+#include "../check.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "fake_tune.h"
+#include "fake_world.h"
+#include "rig.h"
+
+#define HEAD "version: 1\nports:\n"
+#define AUTO HEAD "  eth0: { tx: { flush: auto } }\n"
+
+static uint32_t is(const char *dev)
+{
+	return tx_find(fake.world, dev, TX_FLUSH)->value[0];
+}
+
+static void give(const char *dev, const char *driver, bool carrier)
+{
+	struct port *p = world_copy_port(state_port(fake.world, dev));
+
+	p->up = 1;
+	p->facts.carrier = carrier;
+	COPY_NAME(p->facts.driver, driver);
+	world_put(p);
+	fake_add_tx(dev, TX_FLUSH, 0, 1, 1, 0);
+}
+
+static void begin(struct rig *r, const char *yaml)
+{
+	rig_begin(r, BYPASS_ABILITY_READBACK);
+	fake_tune = (struct fake_tune){ .verdict = TUNE_CHOSEN, .frames = 16 };
+	give("eth0", "nic", true);
+	give("lan2", "nic", true);
+	rig_write(r, yaml);
+	rig_start(r);
+	rig_settle(r);
+}
+
+/* Its time comes. */
+static void tick(struct rig *r)
+{
+	r->o->measure_due = 0;
+	owner_tick(r->o);
+	rig_settle(r);
+}
+
+static struct job *measure(struct rig *r, const char *dev, bool force)
+{
+	struct job *job = job_new(JOB_MEASURE);
+
+	COPY_NAME(job->port, dev);
+	job->force = force;
+	owner_job(r->o, job);
+	rig_settle(r);
+	return job;
+}
+
+static void auto_is_measured_and_set(void **state)
+{
+	struct rig r;
+
+	begin(&r, AUTO);
+	assert_int_equal(is("eth0"), 1);
+	assert_true(r.newest->settled);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 1);
+	assert_false(fake_tune.forced);
+	assert_int_equal(is("eth0"), 16);
+	assert_true(r.newest->settled);
+	assert_true(rig_has_event(&r, "measured port eth0: 16 frames to a doorbell"));
+	/* Once is enough; and drift is drift. */
+	fake_set_tx("eth0", TX_FLUSH, 0, 1);
+	r.o->audit_due = 0;
+	rig_settle(&r);
+	assert_int_equal(is("eth0"), 16);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 1);
+	rig_end(&r);
+}
+
+static void the_store_knows_it(void **state)
+{
+	const struct measured *m;
+	struct rig r;
+
+	begin(&r, AUTO);
+	tick(&r);
+	rig_stop(&r);
+	fake_set_tx("eth0", TX_FLUSH, 0, 1);
+	rig_start(&r);
+	assert_int_equal(is("eth0"), 16);
+	rig_settle(&r);
+	m = measured_find(&r.newest->measured, "eth0");
+	assert_non_null(m);
+	assert_string_equal(m->driver, "nic");
+	assert_int_equal(m->doorbell_ps, 53000);
+	assert_int_equal(m->tries, 2);
+	assert_int_equal(m->tried[1], 16);
+	assert_int_equal(m->took_ps[1], 593625);
+	/* A file without it leaves the port as it is; one with it needs no new figures. */
+	rig_write(&r, HEAD "  eth0: {}\n");
+	assert_int_equal(rig_reload_ok(&r), 0);
+	fake_set_tx("eth0", TX_FLUSH, 0, 1);
+	rig_write(&r, AUTO);
+	assert_int_equal(rig_reload_ok(&r), 1);
+	assert_int_equal(is("eth0"), 16);
+	assert_int_equal(fake_tune.runs, 1);
+	rig_end(&r);
+}
+
+static void another_driver_is_measured_anew(void **state)
+{
+	struct rig r;
+
+	begin(&r, AUTO);
+	tick(&r);
+	tick(&r); /* there is nothing else to be measured */
+	fake_del_port("eth0");
+	rig_settle(&r);
+	fake_add_port("eth0", NULL, -1);
+	give("eth0", "other", true);
+	world_emit(KERNEL_EVENT_NEW, state_port(fake.world, "eth0"), false);
+	rig_settle(&r);
+	fake_tune.frames = 4;
+	assert_true(r.o->measure_due < now_monotonic_ns() + 10000000000ULL);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 2);
+	assert_int_equal(is("eth0"), 4);
+	rig_end(&r);
+}
+
+static void what_can_not_be_measured_now_waits(void **state)
+{
+	struct rig r;
+
+	begin(&r, HEAD "  eth0: { tx: { flush: auto } }\n  lan2: { tx: { flush: auto } }\n");
+	fake_tune.verdict = TUNE_TRAFFIC;
+	tick(&r);
+	assert_string_equal(fake_tune.dev, "eth0");
+	assert_int_equal(is("eth0"), 1);
+	assert_string_equal(rig_alert(&r, "unmeasured")->text, "flush: auto waits: others use it");
+	assert_true(r.newest->settled);
+	/* It keeps nobody else waiting. */
+	tick(&r);
+	assert_string_equal(fake_tune.dev, "lan2");
+	assert_int_equal(fake_tune.runs, 2);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 2);
+	assert_true(r.o->measure_due > now_monotonic_ns() + 60000000000ULL);
+	fake_tune.verdict = TUNE_CHOSEN;
+	tick(&r);
+	tick(&r);
+	assert_int_equal(is("eth0"), 16);
+	assert_int_equal(is("lan2"), 16);
+	assert_null(rig_alert(&r, "unmeasured"));
+	rig_end(&r);
+}
+
+/* No carrier, no doorbell for several frames, or nobody asked for it. */
+static void what_need_not_be_measured_is_left_alone(void **state)
+{
+	struct rig r;
+
+	begin(&r, HEAD "  eth0: { tx: { flush: 8 } }\n  lan2: { tx: { flush: off } }\n");
+	tick(&r);
+	give("lan2", "nic", false);
+	world_emit(KERNEL_EVENT_NEW, state_port(fake.world, "lan2"), false);
+	rig_write(&r, HEAD "  lan2: { tx: { flush: auto } }\n");
+	rig_reload_ok(&r);
+	tick(&r);
+	fake_add_tx("eth0", TX_FLUSH, 0, 0, 0, 0);
+	rig_write(&r, AUTO);
+	job_free(rig_reload(&r));
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 0);
+	assert_string_equal(rig_alert(&r, "conflict")->about, "port eth0 tx flush");
+	rig_end(&r);
+}
+
+static void somebody_asks(void **state)
+{
+	struct rig r;
+	struct job *job;
+
+	begin(&r, HEAD "  eth0: {}\n");
+	job = measure(&r, "eth0", true);
+	assert_int_equal(job->result, 0);
+	assert_int_equal(job->measured.frames, 16);
+	assert_true(fake_tune.forced);
+	job_free(job);
+	/* The file says nothing of it. */
+	assert_int_equal(is("eth0"), 1);
+	rig_write(&r, AUTO);
+	assert_int_equal(rig_reload_ok(&r), 1);
+	assert_int_equal(is("eth0"), 16);
+	fake_tune.frames = 32;
+	job_free(measure(&r, "eth0", false));
+	assert_int_equal(is("eth0"), 32);
+
+	fake_tune.verdict = TUNE_TRAFFIC;
+	job = measure(&r, "eth0", false);
+	assert_int_equal(job->refusal, JOB_NOT_MEASURED);
+	assert_string_equal(job->words, "eth0: others use it");
+	job_free(job);
+	assert_int_equal(is("eth0"), 32);
+	job = measure(&r, "nothing", false);
+	assert_int_equal(job->result, -ENODEV);
+	assert_string_equal(job->words, "nothing: there is no such port");
+	job_free(job);
+	fake_tune.error = -EPERM;
+	job = measure(&r, "eth0", false);
+	assert_int_equal(job->result, -EPERM);
+	job_free(job);
+	rig_end(&r);
+}
+
+static void break_something(void)
+{
+	fake_set_up("lan1", false);
+}
+
+/* Measuring takes seconds, and holds no repair up. */
+static void repairs_are_made_meanwhile(void **state)
+{
+	struct rig r;
+	struct job *job;
+	size_t before;
+
+	begin(&r, HEAD "  lan1: { up: true }\n");
+	fake_tune.between = break_something;
+	before = fake.requests;
+	job = job_new(JOB_MEASURE);
+	COPY_NAME(job->port, "eth0");
+	r.o->repaired_ns = 0;
+	owner_job(r.o, job);
+	assert_int_equal(job->result, 0);
+	assert_true(fake.requests > before);
+	assert_true(state_port(fake.world, "lan1")->up);
+	job_free(job);
+	rig_end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(auto_is_measured_and_set),
+		cmocka_unit_test(the_store_knows_it),
+		cmocka_unit_test(another_driver_is_measured_anew),
+		cmocka_unit_test(what_can_not_be_measured_now_waits),
+		cmocka_unit_test(what_need_not_be_measured_is_left_alone),
+		cmocka_unit_test(somebody_asks),
+		cmocka_unit_test(repairs_are_made_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
