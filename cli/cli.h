@@ -29,6 +29,7 @@ struct cli {
 	uint32_t confirm_ms; /* --confirm; 0: not said */
 	const char *why;     /* --why, or NULL */
 	bool allow_gap;	     /* --allow-gap */
+	bool force;	     /* --force, for tx measure */
 	int width;	     /* columns of the terminal; 0: not a terminal, lines are not cut */
 };
 

@@ -14,8 +14,8 @@ static const struct command table[] = {
 	{ "status", "", 0, 0, CMD_NOTHING, false, "everything on one screen", cmd_status },
 	{ "ports", "", 0, 0, CMD_NOTHING, false,
 	  "ports and VLAN legs: switch, port number, conduit, offload, block", cmd_ports },
-	{ "tx", "", 0, 0, CMD_NOTHING, false,
-	  "how ports send: doorbell, ring, interrupts, byte queue limits", cmd_tx },
+	{ "tx", "[measure PORT]", 0, 2, CMD_MEASURE, false,
+	  "how ports send: doorbell, ring, interrupts; measure: frames a doorbell", cmd_tx },
 	{ "blocks", "", 0, 0, CMD_NOTHING, false, "tc blocks, where they are bound, their numbers",
 	  cmd_blocks },
 	{ "rules", "[BLOCK]", 0, 1, CMD_BLOCK, false, "rules, where they are, their counters",
@@ -112,6 +112,10 @@ static int run(const struct cli *cli, int argc, char **argv)
 					       : "--allow-gap");
 		return CLI_USAGE;
 	}
+	if (cli->force && c->argument != CMD_MEASURE) {
+		cli_complain("%s takes no --force", c->name);
+		return CLI_USAGE;
+	}
 	return c->run(cli, argc - 1, argv + 1);
 }
 
@@ -145,6 +149,7 @@ int cmd_main(int argc, char **argv)
 		{ "allow-gap", no_argument, NULL, 'g' },
 		{ "confirm", required_argument, NULL, 'c' },
 		{ "why", required_argument, NULL, 'w' },
+		{ "force", no_argument, NULL, 'f' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "more", no_argument, NULL, 'm' },
 		{ "quiet", no_argument, NULL, 'q' },
@@ -163,6 +168,9 @@ int cmd_main(int argc, char **argv)
 		switch (option) {
 		case 'j':
 			cli.json = true;
+			break;
+		case 'f':
+			cli.force = true;
 			break;
 		case 'g':
 			cli.allow_gap = true;

@@ -15,6 +15,7 @@ enum cmd_argument { /* what completion offers */
 	CMD_METHOD,
 	CMD_COMMAND,
 	CMD_SHOW,
+	CMD_MEASURE,
 };
 
 struct command {

@@ -24,6 +24,7 @@ void help_usage(FILE *to)
 	fputs("\n"
 	      "  -j, --json            results as JSON\n" TRIAL_HELP
 	      "  -q, --quiet           plan, apply, confirm, revert: the exit code alone\n"
+	      "      --force           tx measure: also a port that others use\n"
 	      "      --more            call: take replies until the last\n"
 	      "  -s, --socket PATH     the daemon's socket (/run/swd/swd.sock)\n"
 	      "  -h, --help            this, or the help of a command\n"
@@ -96,8 +97,8 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	       "\t\tesac\n\tdone\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tif [[ $word == -* ]]; then\n"
-	       "\t\twords='--json --more --quiet --allow-gap --confirm --why --socket --help "
-	       "--version'\n"
+	       "\t\twords='--json --more --quiet --allow-gap --force --confirm --why --socket "
+	       "--help --version'\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	       "\t\treturn\n\tfi\n"
 	       "\tcase $command in\n"
@@ -109,11 +110,13 @@ int cmd_completion(const struct cli *cli, int argc, char **argv)
 	print_pattern(CMD_FILE);
 	printf("\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_METHOD);
-	printf("\t\twords='Status Ports Tx Blocks Rules Bypass Check Plan Apply Confirm Revert "
-	       "History Generation Export Monitor'\n"
+	printf("\t\twords='Status Ports Tx MeasureTx Blocks Rules Bypass Check Plan Apply Confirm "
+	       "Revert History Generation Export Monitor'\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_SHOW);
 	printf("\t\tCOMPREPLY=($(compgen -W show -- \"$word\"))\n\t\t;;\n");
+	print_pattern(CMD_MEASURE);
+	printf("\t\tCOMPREPLY=($(compgen -W measure -- \"$word\"))\n\t\t;;\n");
 	print_pattern(CMD_COMMAND);
 	print_commands();
 	printf("\tesac\n}\n"

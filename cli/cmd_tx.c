@@ -8,6 +8,8 @@
 #include "cli/json.h"
 #include "cli/out_json.h"
 #include "cli/out_text.h"
+#include "cli/work.h"
+#include "config/base/jsonw.h"
 
 /* "on", "512/4096", "5.." where other queues have other limits; "" if the device has it not. */
 static void value_text(const struct cJSON *v, const char *member, char to[40])
@@ -40,6 +42,32 @@ static void value_cell(struct table *t, const struct cJSON *v)
 		table_cell(t, found);
 }
 
+/* Picoseconds as "53.1 ns". */
+static const char *ns_text(const struct cJSON *o, const char *member, char to[40])
+{
+	uint64_t ps = json_u64(o, member);
+
+	snprintf(to, 40, "%llu.%llu ns", (unsigned long long)(ps / 1000),
+		 (unsigned long long)(ps % 1000 / 100));
+	return to;
+}
+
+static void print_measured(const struct cJSON *p)
+{
+	char at[TIME_TEXT], bell[40], frame[40];
+
+	for (const struct cJSON *e = json_first(json_get(p, "ports")); e; e = json_next(e)) {
+		const struct cJSON *m = json_get(e, "measured");
+
+		if (!m)
+			continue;
+		printf("%s: %s to a doorbell, measured %s: a doorbell takes %s, a frame %s\n",
+		       json_text(m, "port"), json_digits(m, "frames"),
+		       text_time(json_u64(m, "at_ms"), at), ns_text(m, "doorbell_ps", bell),
+		       ns_text(m, "frame_ps", frame));
+	}
+}
+
 static int tx_text(const struct cli *cli, const struct cJSON *p)
 {
 	static const char *const heads[] = { "PORT",	   "STATE",   ">FLUSH",	  ">RING",
@@ -59,17 +87,70 @@ static int tx_text(const struct cli *cli, const struct cJSON *p)
 		printf("no port's tx: says anything\n");
 		return CLI_DONE;
 	}
-	if (table_print(t, 0, cli->width, stdout) == 0)
+	if (table_print(t, 0, cli->width, stdout) == 0) {
+		print_measured(p);
 		return CLI_DONE;
+	}
 	cli_complain("memory is short");
 	return CLI_FAILED;
+}
+
+static int tries_text(const struct cJSON *m)
+{
+	static const char *const heads[] = { ">FRAMES", ">TIME OF EACH", NULL };
+	_cleanup_(table_freep) struct table *t = table_new(heads);
+	char took[40];
+
+	if (!t)
+		return CLI_FAILED;
+	for (const struct cJSON *e = json_first(json_get(m, "tries")); e; e = json_next(e)) {
+		table_cell(t, json_digits(e, "frames"));
+		table_cell(t, ns_text(e, "took_ps", took));
+	}
+	return table_print(t, 2, 0, stdout) == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+static int cmd_measure(const struct cli *cli, const char *port)
+{
+	_cleanup_(jsonw_freep) struct jsonw *w = jsonw_new();
+	_cleanup_free_ char *parameters = NULL;
+	_cleanup_reply_ struct reply r = { 0 };
+	int code;
+
+	if (w) {
+		jsonw_object(w);
+		jsonw_key_string(w, "port", port);
+		if (cli->force)
+			jsonw_key_bool(w, "force", true);
+		jsonw_object_end(w);
+	}
+	if (!w || jsonw_take(w, &parameters, NULL) < 0) {
+		cli_complain("memory is short");
+		return CLI_FAILED;
+	}
+	code = work_wait(cli, "io.swd.Switch.MeasureTx", parameters, &r);
+	if (code != CLI_DONE)
+		return code;
+	if (cli->json) {
+		out_json(r.parameters);
+		return CLI_DONE;
+	}
+	printf("%s: %s\n", port, json_text(r.parameters, "text"));
+	return tries_text(json_get(r.parameters, "measured"));
 }
 
 int cmd_tx(const struct cli *cli, int argc, char **argv)
 {
 	_cleanup_reply_ struct reply r = { 0 };
-	int code = conn_ask(cli, "io.swd.Switch.Tx", NULL, false, CONN_PATIENCE_MS, NULL, &r);
+	int code;
 
+	if (argc == 2 && streq(argv[0], "measure"))
+		return cmd_measure(cli, argv[1]);
+	if (argc || cli->force) {
+		cli_complain("usage: sw-cli tx [measure PORT [--force]]");
+		return CLI_USAGE;
+	}
+	code = conn_ask(cli, "io.swd.Switch.Tx", NULL, false, CONN_PATIENCE_MS, NULL, &r);
 	if (code != CLI_DONE)
 		return code;
 	if (!cli->json)

@@ -252,7 +252,8 @@ void text_error(const char *error, const struct cJSON *parameters)
 		cli_complain("refused: %s; %s", text,
 			     outcome_words(json_text(parameters, "outcome")));
 	else if (streq(name, "Armed") || streq(name, "NotArmed") ||
-		 streq(name, "NoSuchGeneration") || streq(name, "NeedsGap"))
+		 streq(name, "NoSuchGeneration") || streq(name, "NeedsGap") ||
+		 streq(name, "NotMeasured"))
 		cli_complain("%s", text);
 	else if (streq(name, "MethodNotFound") || streq(name, "InterfaceNotFound"))
 		cli_complain("the daemon does not know that: %s%s", json_text(parameters, "method"),

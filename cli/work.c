@@ -12,6 +12,8 @@ static const char *task_words(const char *task)
 {
 	if (streq(task, "look"))
 		return "looks what is to be done";
+	if (streq(task, "measure"))
+		return "measures what a doorbell costs";
 	if (streq(task, "undo"))
 		return "takes back what was done";
 	return task;
