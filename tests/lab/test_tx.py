@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How ports send, on real devices: netdevsim has a ring and coalescing, veth has neither, and byte queue
 limits are where the kernel keeps such. What is so is judged by strangers: ethtool and sysfs."""
+import json
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from swdlab import Swd
-from swsimlab import run, wait
+from swsimlab import knob, load, run, unload, wait
 
 LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "512M", "timeout": 300}
 
@@ -208,6 +209,66 @@ def test_the_doorbell(swd):
     print("this kernel has no doorbell for several frames")
     (alert,) = [a for a in swd.status()["alerts"] if a["about"] == "port nsim0 tx flush"]
     assert "lacks swd's patches" in alert["text"]
+    assert [p["state"] for p in swd.call("Ports")["ports"] if p["name"] == "nsim0"] == ["differs"]
     assert "warning: port nsim0 tx flush: this kernel can't collect frames" in out + err
     swd.apply(file("{ flush: off, ring: 512 }"))
     assert not [a for a in swd.status()["alerts"] if a["about"] == "port nsim0 tx flush"]
+
+
+# ---- as many frames as were measured ----
+
+@pytest.fixture
+def sim0():
+    load(nics=1)
+    knob("sim0", "tx_doorbell_ns", 5000)
+    yield NET / "sim0" / DOORBELL
+    unload()
+
+
+AUTO = """version: 1
+daemon: { audit: 1h, port-wait: 0ms }
+ports: { sim0: { up: true, tx: { flush: auto } } }
+"""
+
+
+def shown(swd):
+    (port,) = json.loads(swd.cli("--json", "tx")[1])["ports"]
+    return port, next(v for v in port["values"] if v["name"] == "flush")
+
+
+def test_a_kernel_that_rings_for_each_frame_measures_nothing(swd, sim0):
+    if sim0.exists():
+        pytest.skip("this kernel lets frames share a doorbell")
+    swd.apply(AUTO)
+    port, flush = shown(swd)
+    assert port["state"] == "lacks" and flush["found"] is None and port["measured"] is None
+    code, out, err = swd.cli("tx", "measure", "sim0", check=False)
+    assert code == 1 and "sim0: " in err, out + err
+    assert swd.cli("tx", "measure", "nothing", check=False)[2] == "sw-cli: nothing: there is no such port\n"
+
+
+def test_auto_is_measured_set_and_remembered(swd, sim0):
+    if not sim0.exists():
+        pytest.skip("this kernel rings for each frame: nothing to measure")
+    swd.apply(AUTO)
+    swd.until(lambda: shown(swd)[0]["measured"], "swd to measure by itself", 60)
+    swd.settle()
+    port, flush = shown(swd)
+    frames = port["measured"]["frames"]
+    print(port["measured"])
+    # 5 us a doorbell is no noise, be the machine as busy as it likes.
+    assert frames > 1 and port["measured"]["doorbell_ps"] > 1_000_000
+    assert int(sim0.read_text()) == frames == flush["found"] == flush["wanted"]
+    # The next swd knows it.
+    swd.stop(signal.SIGKILL)
+    sim0.write_text("1")
+    swd.start()
+    wait(lambda: int(sim0.read_text()) == frames, "the start to set it")
+    at = shown(swd)[0]["measured"]["at_ms"]
+    # On demand it is measured again: a doorbell that costs nothing is worth no waiting.
+    knob("sim0", "tx_doorbell_ns", 0)
+    words = swd.cli("tx", "measure", "sim0")[1]
+    print(words)
+    port, flush = shown(swd)
+    assert port["measured"]["at_ms"] > at
+    wait(lambda: int(sim0.read_text()) == port["measured"]["frames"], "the new number")
