@@ -13,8 +13,8 @@ import pytest
 from dsalab import SWITCH, Heard, Turned, lost, tag_dsa, tagged, where
 from swsimlab import no_helper, run, unload
 
-LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug"], "dsa": "52,2,2",
-       "mem": "512M", "timeout": 600}
+LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug", "6.12-debug"],
+       "dsa": "52,2,2", "mem": "512M", "timeout": 600}
 
 LAN = [f"lan{i + 1}" for i in range(52)]
 CONDUITS = ["cpu0", "cpu1"]
@@ -167,7 +167,7 @@ def test_conduits_in_a_lag(index):
         up()
 
     with Turned("cpu0") as first, Turned("cpu1") as second, Heard() as heard:
-        process = flood(first, 40)
+        process = flood(first, 40, errno.ENOBUFS)   # what is turned to a conduit that is down
         enter()
         try:
             end(process)

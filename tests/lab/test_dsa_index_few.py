@@ -8,8 +8,8 @@ from dsalab import SWITCH, Turned, lost, tag_rtl8_4, where
 from frames import Wire, udp_frame
 from swsimlab import DST, SRC, load, unload
 
-LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug"], "mem": "512M",
-       "timeout": 300}
+LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug", "6.12-debug"],
+       "mem": "512M", "timeout": 300}
 
 
 @pytest.fixture(scope="module", params=[1, 2, 8, 11])
