@@ -26,6 +26,10 @@ TARGETS = {"um": ["linux", "modules_prepare", "modules"],
            "x86": ["bzImage", "modules_prepare", "modules"]}
 IMAGE = {"um": "linux", "x86": "arch/x86/boot/bzImage"}
 
+# Where Variant.code holds: the way of a packet from pktgen through tc, and no more, so that such a kernel
+# starts from the objects of its base.
+CODE = ("net/core", "net/sched")
+
 # Two thirds of the sources can never be compiled by our configurations; only their Kconfig files
 # are needed.
 LEFT_OUT = ["*/drivers/gpu/*.[chS]", "*/drivers/media/*.[ch]", "*/drivers/staging/*.[ch]",
@@ -121,6 +125,8 @@ def key(variant: Variant) -> str:
              TARGETS[variant.machine], LEFT_OUT, sorted(options(variant).items())]
     for path in patches(variant):
         parts.append(series.changes(path))
+    if variant.code:
+        parts += [CODE, variant.code]
     if variant.base:
         parts.append(key(find(variant.base)))
     return cache.key_of(*parts)
@@ -162,6 +168,9 @@ def _patch(variant: Variant, tree: Path, log: Path):
     for path in patches(variant):
         progress.run(f"{variant.name}: patch {path.name}",
                      ["patch", "-p1", "--force", "--fuzz=0", "-i", path], log, cwd=tree, quiet=True)
+    for directory in CODE if variant.code else ():
+        with open(tree / directory / "Makefile", "a") as makefile:
+            makefile.write(f"subdir-ccflags-y += {variant.code}\n")
 
 
 def _make(variant: Variant, work: Path, log: Path):

@@ -16,6 +16,7 @@ class Variant:
     patched: bool = False       # with kmod/patches/<kernel>
     parts: tuple = ()           # only these of its groups; none: all
     base: str = None            # the variant whose built tree is taken as a start
+    code: str = ""              # further flags of the compiler where packets are handled
     leaks: bool = False         # has kmemleak: scanned at the end of each run
     memory: str = "512M"
 
@@ -36,7 +37,16 @@ def _of(kernel: str) -> tuple:
     )
 
 
-VARIANTS = {v.name: v for v in (*_of("6.1"), *_of("6.12"))}
+VARIANTS = {v.name: v for v in (
+    *_of("6.1"), *_of("6.12"),
+    # Two that differ in retpolines alone: with them gcc makes no jump tables, and x86 without any has none
+    # either.
+    Variant("6.1-retpolines", "6.1", "um", _UM + ("6.1.config", "swd.config"), patched=True,
+            parts=("direct",), base="6.1",
+            code="-mindirect-branch=thunk-inline -mindirect-branch-register"),
+    Variant("6.1-no-retpolines", "6.1", "um", _UM + ("6.1.config", "swd.config"), patched=True,
+            parts=("direct",), base="6.1", code="-fno-jump-tables"),
+)}
 
 
 def find(name: str) -> Variant:
