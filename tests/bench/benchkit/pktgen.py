@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Drives the kernel's packet generator in a guest: bounded bursts injected at a port's receive path.
+"""Drives the kernel's packet generator in a guest: bounded bursts at a port's receive path, or sent.
 
 With xmit_mode netif_receive the frames start behind the hardware, where the driver would hand them to
-the stack: so what is measured is the kernel, and not the virtual switch on the same CPU.
+the stack: so what is measured is the kernel, and not the virtual switch on the same CPU. With queue_xmit
+they are sent as those of the stack are, through clsact's egress.
 """
 import re
 from pathlib import Path
@@ -11,11 +12,11 @@ PROC = Path("/proc/net/pktgen")
 
 
 class Injector:
-    """Frames received on one device. `options` are pktgen's own words, such as "vlan_id 10"."""
+    """Frames of one device. `options` are pktgen's own words, such as "vlan_id 10"."""
 
-    def __init__(self, dev, options):
+    def __init__(self, dev, options, mode="netif_receive"):
         self.dev = dev
-        self.options = options
+        self.options = [f"xmit_mode {mode}", *options]
 
     def _write(self, name, text):
         with open(PROC / name, "w") as f:
@@ -25,7 +26,7 @@ class Injector:
         """Sends `count` frames; returns (kpps, ns a frame)."""
         self._write("kpktgend_0", "rem_device_all")
         self._write("kpktgend_0", f"add_device {self.dev}")
-        for option in ["xmit_mode netif_receive", f"count {count}", "delay 0", *self.options]:
+        for option in [f"count {count}", "delay 0", *self.options]:
             self._write(self.dev, option)
         self._write("pgctrl", "start")
         text = (PROC / self.dev).read_text()
