@@ -5,7 +5,9 @@ With xmit_mode netif_receive the frames start behind the hardware, where the dri
 the stack: so what is measured is the kernel, and not the virtual switch on the same CPU. With queue_xmit
 they are sent as those of the stack are, through clsact's egress.
 """
+import errno
 import re
+import time
 from pathlib import Path
 
 PROC = Path("/proc/net/pktgen")
@@ -22,10 +24,20 @@ class Injector:
         with open(PROC / name, "w") as f:
             f.write(text + "\n")       # pgctrl cuts the last character
 
+    def _add_device(self):
+        """Waits for the thread, which on a busy host may not have let go of the devices yet."""
+        for patience in range(100, -1, -1):
+            try:
+                return self._write("kpktgend_0", f"add_device {self.dev}")
+            except OSError as error:
+                if error.errno != errno.EBUSY or not patience:
+                    raise
+                time.sleep(0.02)
+
     def run(self, count):
         """Sends `count` frames; returns (kpps, ns a frame)."""
         self._write("kpktgend_0", "rem_device_all")
-        self._write("kpktgend_0", f"add_device {self.dev}")
+        self._add_device()
         for option in [f"count {count}", "delay 0", *self.options]:
             self._write(self.dev, option)
         self._write("pgctrl", "start")
