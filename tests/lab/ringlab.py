@@ -2,15 +2,15 @@
 """A ring of daemon/tx in a guest, driven through tests/lab/ringtool.c, and the ear at the other end that
 says which of its numbered frames have arrived."""
 import json
-import os
 import socket
 import struct
 import subprocess
 from pathlib import Path
 
+from swdlab import BUILD
 from swsimlab import run, wait
 
-TOOL = Path(os.environ.get("SWD_BUILD", "build")) / "tests/lab/ringtool"
+TOOL = BUILD / "tests/lab/ringtool"
 ETH_P_TEST, SO_RCVBUFFORCE = 0x88b5, 33
 
 

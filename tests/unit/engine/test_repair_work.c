@@ -133,14 +133,16 @@ static void what_is_recorded_is_not_written_again(void **state)
 /* The quickest of some looks for work, with so many VLANs and nothing to do. */
 static uint64_t look_ns(int vlans)
 {
-	_cleanup_free_ char *yaml = malloc(4096 + (size_t)vlans * 64);
+	_cleanup_free_ char *yaml = NULL;
 	uint64_t least = UINT64_MAX;
-	char *at = yaml;
+	size_t size;
+	FILE *to = open_memstream(&yaml, &size);
 
-	at += sprintf(at, HEAD "vlans:\n");
+	fprintf(to, HEAD "vlans:\n");
 	for (int i = 1; i <= vlans; i++)
-		at += sprintf(at, "  v%d: { link: eth0, id: %d }\n", i, i);
-	sprintf(at, BLOCK RULES);
+		fprintf(to, "  v%d: { link: eth0, id: %d }\n", i, i);
+	fprintf(to, BLOCK RULES);
+	fclose(to);
 	rig_begin(&rig, BYPASS_ABILITY_READBACK);
 	rig_write(&rig, yaml);
 	rig_start(&rig);
