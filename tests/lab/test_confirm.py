@@ -286,7 +286,7 @@ def test_while_one_waits(swd):
 
 def test_a_refused_trial_arms_nothing(swd):
     before = kernel()
-    knob("dsa0", "fail_next", "1 28")
+    knob("dsa0", "fail_next", "1 5")
     try:
         with pytest.raises(Refusal) as refusal:
             swd.call("Apply", text=TRIAL, confirm_ms=60000)

@@ -101,7 +101,8 @@ static u16 txscript_select(struct net_device *dev, struct sk_buff *skb, struct n
 {
 	struct txscript_order space;
 
-	return txscript_order(skb, &space)->queue % dev->real_num_tx_queues;
+	/* A device that goes has none left. */
+	return txscript_order(skb, &space)->queue % (dev->real_num_tx_queues ?: 1);
 }
 
 static void txscript_bell(struct txscript *ts, struct txscript_queue *q)
