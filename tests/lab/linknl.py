@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changes of devices in one send, for what nobody is to come in between of."""
+import errno
 import os
 import socket
 import struct
@@ -15,8 +16,8 @@ def ifindex(name):
 
 
 def link_requests(*requests):
-    """(flags, ifindex, change of IFF_UP, attributes) each, all in one send: nobody gets in between. Returns how long
-    that took."""
+    """(flags, ifindex, change of IFF_UP, attributes) each, all in one send: hardly anybody gets in between. Returns how
+    long that took."""
     text = b""
     for flags, index, change, attributes in requests:
         body = struct.pack("=BxHiII", 0, 0, index, 0, change) + attributes
@@ -27,7 +28,8 @@ def link_requests(*requests):
         took = time.monotonic() - start
         for _ in requests:
             error = -struct.unpack_from("=i", s.recv(65536), 16)[0]
-            assert error == 0, os.strerror(error)
+            if error:
+                raise OSError(error, os.strerror(error))
     return took
 
 
@@ -37,7 +39,7 @@ def named(name):
 
 def renamed(**names):
     """Old name to new name, in this order. This kernel renames only what is down, and swd would bring it up again:
-    so all of it at once."""
+    so all of it at once, and once more if swd was quicker."""
     numbers = {}
     for old, new in names.items():
         numbers[new] = numbers.pop(old, None) or ifindex(old)
@@ -46,4 +48,10 @@ def renamed(**names):
     for old, new in names.items():
         where[new] = where.pop(old, None) or ifindex(old)
         ways.append((0, where[new], 0, named(new)))
-    link_requests(*down, *ways)
+    for left in reversed(range(50)):
+        try:
+            link_requests(*down, *ways)
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY or not left:
+                raise
