@@ -98,6 +98,7 @@ strangers()
 	note ip ip -d -j link show
 	note devlink devlink -j port show
 	note sys sh -c 'cd /sys/class/net && grep -sH "" */phys_port_name */phys_switch_id */dsa/tagging; true'
+	note doorbells grep -H "" /sys/class/net/lan1/tx_doorbell_frames /sys/class/net/lan7/tx_doorbell_frames
 	for device in $(ports); do
 		echo "$device $(od -An -tx1 "/sys/class/net/$device/device/of_node/dsa,member")"
 	done >"$LAB_OUT/members.out"

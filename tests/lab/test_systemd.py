@@ -22,7 +22,7 @@ HEAD = """version: 1
 daemon: { port-wait: 2s, writers: [netops] }
 ports:
   cpu0: { up: true }
-  lan1: { up: true }
+  lan1: { up: true, tx: { flush: 8 } }
   lan7: { up: true }
 blocks:
   edge:
@@ -127,6 +127,10 @@ def test_the_probe_works_in_the_sandbox(seen):
     said = seen.json("started.bypass")
     assert said["ability"] == "read-back", said["ability_how"]
     assert [(b["state"], b["strategy"]) for b in said["blocks"]] == [("on", "kernel")]
+
+
+def test_what_devices_have_as_files_can_be_set_in_the_sandbox(seen):
+    assert [line.split(":")[1] for line in seen.good("doorbells").splitlines()] == ["8", "1"]
 
 
 def test_least_privilege(seen, capsys):
