@@ -40,6 +40,13 @@ const struct command *cmd_find(const char *name);
 int cmd_main(int argc, char **argv);
 
 /* cmd_show.c */
+struct cJSON;
+struct table;
+/* Prints the answer's parameters for people; returns an enum cli_exit. */
+typedef int (*cmd_text_fn)(const struct cli *cli, const struct cJSON *p);
+/* Calls a method that is answered at once, and prints the answer: as JSON, or by text. */
+int cmd_show(const struct cli *cli, const char *method, cmd_text_fn text);
+int cmd_print_table(const struct cli *cli, const struct table *t);
 int cmd_status(const struct cli *cli, int argc, char **argv);
 int cmd_ports(const struct cli *cli, int argc, char **argv);
 int cmd_blocks(const struct cli *cli, int argc, char **argv);

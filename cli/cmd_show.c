@@ -9,8 +9,7 @@
 #include "cli/out_text.h"
 #include "cli/work.h"
 
-static int show(const struct cli *cli, const char *method,
-		int (*text)(const struct cli *cli, const struct cJSON *p))
+int cmd_show(const struct cli *cli, const char *method, cmd_text_fn text)
 {
 	_cleanup_reply_ struct reply r = { 0 };
 	int code = conn_ask(cli, method, NULL, false, CONN_PATIENCE_MS, NULL, &r);
@@ -23,7 +22,7 @@ static int show(const struct cli *cli, const char *method,
 	return CLI_DONE;
 }
 
-static int print_table(const struct cli *cli, const struct table *t)
+int cmd_print_table(const struct cli *cli, const struct table *t)
 {
 	if (table_print(t, 0, cli->width, stdout) == 0)
 		return CLI_DONE;
@@ -129,7 +128,7 @@ static int status_text(const struct cli *cli, const struct cJSON *p)
 
 int cmd_status(const struct cli *cli, int argc, char **argv)
 {
-	return show(cli, "io.swd.Switch.Status", status_text);
+	return cmd_show(cli, "io.swd.Switch.Status", status_text);
 }
 
 static const char *link_word(const struct cJSON *p)
@@ -198,12 +197,12 @@ static int ports_text(const struct cli *cli, const struct cJSON *p)
 		block_cell(t, e);
 		table_cell(t, json_text(e, "driver"));
 	}
-	return print_table(cli, t);
+	return cmd_print_table(cli, t);
 }
 
 int cmd_ports(const struct cli *cli, int argc, char **argv)
 {
-	return show(cli, "io.swd.Switch.Ports", ports_text);
+	return cmd_show(cli, "io.swd.Switch.Ports", ports_text);
 }
 
 /* "lan1 lan2(waiting) lan3(egress)" */
@@ -247,10 +246,10 @@ static int blocks_text(const struct cli *cli, const struct cJSON *p)
 		bindings_text(json_get(e, "bindings"), ports, sizeof(ports));
 		table_cell(t, ports);
 	}
-	return print_table(cli, t);
+	return cmd_print_table(cli, t);
 }
 
 int cmd_blocks(const struct cli *cli, int argc, char **argv)
 {
-	return show(cli, "io.swd.Switch.Blocks", blocks_text);
+	return cmd_show(cli, "io.swd.Switch.Blocks", blocks_text);
 }

@@ -74,6 +74,7 @@ static int tx_text(const struct cli *cli, const struct cJSON *p)
 					     ">USECS",	   ">FRAMES", "ADAPTIVE", ">LIMIT-MIN",
 					     ">LIMIT-MAX", NULL };
 	_cleanup_(table_freep) struct table *t = table_new(heads);
+	int code;
 
 	if (!t)
 		return CLI_FAILED;
@@ -87,12 +88,10 @@ static int tx_text(const struct cli *cli, const struct cJSON *p)
 		printf("no port's tx: says anything\n");
 		return CLI_DONE;
 	}
-	if (table_print(t, 0, cli->width, stdout) == 0) {
+	code = cmd_print_table(cli, t);
+	if (code == CLI_DONE)
 		print_measured(p);
-		return CLI_DONE;
-	}
-	cli_complain("memory is short");
-	return CLI_FAILED;
+	return code;
 }
 
 static int tries_text(const struct cJSON *m)
@@ -141,20 +140,11 @@ static int cmd_measure(const struct cli *cli, const char *port)
 
 int cmd_tx(const struct cli *cli, int argc, char **argv)
 {
-	_cleanup_reply_ struct reply r = { 0 };
-	int code;
-
 	if (argc == 2 && streq(argv[0], "measure"))
 		return cmd_measure(cli, argv[1]);
 	if (argc || cli->force) {
 		cli_complain("usage: sw-cli tx [measure PORT [--force]]");
 		return CLI_USAGE;
 	}
-	code = conn_ask(cli, "io.swd.Switch.Tx", NULL, false, CONN_PATIENCE_MS, NULL, &r);
-	if (code != CLI_DONE)
-		return code;
-	if (!cli->json)
-		return tx_text(cli, r.parameters);
-	out_json(r.parameters);
-	return CLI_DONE;
+	return cmd_show(cli, "io.swd.Switch.Tx", tx_text);
 }
