@@ -17,19 +17,31 @@ def run(*command, check=True, text=None):
     return done
 
 
-def load(nics=0, ports=0, queues=1, up=True):
-    """Loads the module anew, and brings all its devices up, quiet."""
+def no_ipv6():
+    """Devices say nothing by themselves."""
     for scope in ("all", "default"):
         Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
+
+
+def bring_up(names):
+    run("ip", "-batch", "-", text="\n".join(f"link set {name} up" for name in names))
+
+
+def load_anew(*options):
+    """Loads the module anew, for devices that are quiet; with a device tree, its switches come too."""
+    no_ipv6()
     unload()
     no_helper()
-    run("modprobe", "swsim", f"nics={nics}", f"ports={ports}", f"queues={queues}")
+    run("modprobe", "swsim", *options)
+
+
+def load(nics=0, ports=0, queues=1, up=True):
+    """Loads the module anew, and brings all its devices up, quiet."""
+    load_anew(f"nics={nics}", f"ports={ports}", f"queues={queues}")
     names = [f"sim{i}" for i in range(nics)] + [f"lan{i + 1}" for i in range(ports)]
     if not up:
         return names
-    lines = (["link set cpu0 up"] if ports else [])
-    lines += [f"link set {name}w up" for name in names] + [f"link set {name} up" for name in names]
-    run("ip", "-batch", "-", text="\n".join(lines))
+    bring_up(["cpu0"] * bool(ports) + [f"{name}w" for name in names] + names)
     wait(lambda: all(carrier(name) for name in names), "carrier of all ports")
     return names
 

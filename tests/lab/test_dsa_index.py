@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dsalab import SWITCH, Heard, Turned, lost, tag_dsa, tagged, where
-from swsimlab import no_helper, run, unload
+from swsimlab import bring_up, load_anew, run, unload
 
 LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug", "6.12-debug"],
        "dsa": "52,2,2", "mem": "512M", "timeout": 600}
@@ -24,16 +24,12 @@ DRIVER = Path("/sys/bus/platform/drivers/swsim-switch")
 
 
 def up():
-    run("ip", "-batch", "-", text="\n".join(f"link set {name} up" for name in CONDUITS + LAN))
+    bring_up(CONDUITS + LAN)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def tree():
-    unload()
-    for scope in ("all", "default"):
-        Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
-    no_helper()
-    run("modprobe", "swsim")
+    load_anew()
     up()
     yield
     unload()

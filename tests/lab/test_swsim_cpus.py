@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frames import Wire, udp_frame
-from swsimlab import DST, SRC, no_helper, run, unload
+from swsimlab import DST, SRC, bring_up, load_anew, run, unload
 
 LAB = {"variants": ["6.1", "6.12"], "dsa": "4,2,2", "mem": "512M", "timeout": 300}
 
@@ -17,17 +17,12 @@ FRAME = udp_frame(DST, SRC, "10.1.0.1", "10.2.0.1")
 
 
 def up():
-    names = CONDUITS + [f"{name}w" for name in LAN] + LAN
-    run("ip", "-batch", "-", text="\n".join(f"link set {name} up" for name in names))
+    bring_up(CONDUITS + [f"{name}w" for name in LAN] + LAN)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def tree():
-    unload()
-    for scope in ("all", "default"):
-        Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
-    no_helper()
-    run("modprobe", "swsim")
+    load_anew()
     up()
     yield
     unload()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from frames import ETH_P_8021AD, ETH_P_ARP, Wire, arp, eth, udp_frame
-from swsimlab import (DST, SRC, carrier, counters, knob, no_helper, refused, rules, run, tc, unload,
-                      wait)
+from swsimlab import (DST, SRC, bring_up, carrier, counters, knob, load_anew, refused, rules, run, tc,
+                      unload, wait)
 
 LAB = {"variants": ["6.1", "6.12"], "dsa": "52,2", "mem": "512M", "timeout": 300}
 
@@ -24,14 +24,8 @@ LAN = [f"lan{i + 1}" for i in range(52)]
 
 @pytest.fixture(scope="module", autouse=True)
 def switch():
-    unload()
-    for scope in ("all", "default"):
-        Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
-    no_helper()
-    run("modprobe", "swsim", "nics=1")
-    lines = [f"link set {name} up" for name in ["cpu0", "sim0", "sim0w"] +
-             [f"{name}w" for name in LAN] + LAN]
-    run("ip", "-batch", "-", text="\n".join(lines))
+    load_anew("nics=1")
+    bring_up(["cpu0", "sim0", "sim0w"] + [f"{name}w" for name in LAN] + LAN)
     wait(lambda: all(carrier(name) for name in LAN + ["sim0"]), "carrier of 53 ports", 30)
     yield
     unload()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from genl import attr
+from swsimlab import no_ipv6
 
 UAPI = (Path(__file__).resolve().parents[2] / "kmod/uapi/linux/packet_doorbell.h").read_text()
 PACKET_TX_DOORBELL_FRAMES, MOST = (
@@ -197,8 +198,7 @@ def device_frames(device, value=None):
 
 
 def load_txscript():
-    for scope in ("all", "default"):
-        Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6").write_text("1")
+    no_ipv6()
     subprocess.run(["modprobe", "txscript"], check=True)
 
 
