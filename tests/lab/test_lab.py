@@ -304,6 +304,9 @@ def test_what_a_test_file_asks_for(tmp_path):
     path.write_text('LAB = {"variants": ["6.1", "6.1-smp"], "all_variants": ["6.1-debug"]}')
     assert testfile.read(path).boots(False) == ["6.1"]
     assert testfile.read(path).boots(True) == ["6.1", "6.1-smp", "6.1-debug"]
+    assert testfile.read(path).can_run_on("6.1-debug") and not testfile.read(path).can_run_on("6.12-debug")
+    path.write_text('LAB = {"variants": ["6.12"], "dsa": "4"}')
+    assert testfile.read(path).can_run_on("6.12-debug") and not testfile.read(path).can_run_on("6.12-smp")
     for wrong in ('LAB = {"variants": ["5.10"]}', 'LAB = {}', 'LAB = {"variant": ["6.1"]}', "",
                   'LAB = {"host": True, "variants": ["6.1"]}', "X = 1; LAB = {'mem': X}"):
         path.write_text(wrong)
@@ -338,6 +341,11 @@ def test_a_kernel_with_a_part_of_the_patches(two_ideas, name, kept, options):
     assert [p.name.rsplit("-", 1)[0].removesuffix("-cls_u32")
             for p in kernel.patches(variant)] == kept
     assert {o[7:] for o in kernel.options(variant)} & {"b", "d", "STOCK"} == options
+
+
+def test_each_part_is_named(two_ideas):
+    assert variants.spread("6.1-debug+each") == ["6.1-debug+bypass-1", "6.1-debug+dsa-index-1", "6.1-debug+bypass-2"]
+    assert variants.spread("6.1-swd") == ["6.1-swd"]
 
 
 @pytest.mark.parametrize("name", ["6.1+bypas", "6.1+bypass-3", "6.1+bypass-0", "6.1+", "6.1+dsa",

@@ -54,6 +54,11 @@ def patches(kernel: str, parts=()) -> list:
     return [path for group, number, path in found if number <= want.get(group, 0)]
 
 
+def each(kernel: str) -> list:
+    """All parts with which a group can be built alone: its first patch, its first two ..."""
+    return [f"{group}-{number}" for group, number, _ in _read(kernel)]
+
+
 def changes(patch: Path) -> bytes:
     """What PATCH does to the tree, without the words before it: they may be corrected freely."""
     text = patch.read_bytes()

@@ -49,6 +49,13 @@ class TestFile:
         chosen = self.variants + (self.all_variants if everything else [])
         return [v for v in chosen if everything or variants.find(v).machine == "um"]
 
+    def can_run_on(self, name: str) -> bool:
+        """In a guest of another variant of a kernel that the file is for. Only User-mode Linux takes a
+        device tree."""
+        found = variants.find(name)
+        return (any(variants.find(v).kernel == found.kernel for v in self.variants + self.all_variants)
+                and (not self.dsa or found.machine == "um"))
+
 
 def read(path: Path) -> TestFile:
     said = None

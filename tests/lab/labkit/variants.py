@@ -19,6 +19,7 @@ class Variant:
     code: str = ""              # further flags of the compiler where packets are handled
     leaks: bool = False         # has kmemleak: scanned at the end of each run
     memory: str = "512M"
+    slow: int = 1               # times longer than others for the same work, about
 
 
 _UM = ("common.config", "um.config")
@@ -30,10 +31,10 @@ def _of(kernel: str) -> tuple:
         Variant(kernel, kernel, "um", _UM + (own,)),
         Variant(f"{kernel}-swd", kernel, "um", _UM + (own, "swd.config"), patched=True, base=kernel),
         Variant(f"{kernel}-debug", kernel, "um", _UM + (own, "debug.config", "um-debug.config"),
-                patched=True, leaks=True, memory="1024M"),
+                patched=True, leaks=True, memory="1024M", slow=4),
         Variant(f"{kernel}-smp", kernel, "x86",
                 ("common.config", own, "debug.config", "x86-smp.config", f"{kernel}-x86.config"),
-                patched=True, memory="1024M"),
+                patched=True, memory="1024M", slow=12),
     )
 
 
@@ -47,6 +48,14 @@ VARIANTS = {v.name: v for v in (
     Variant("6.1-no-retpolines", "6.1", "um", _UM + ("6.1.config", "swd.config"), patched=True,
             parts=("direct",), base="6.1", code="-fno-jump-tables"),
 )}
+
+
+def spread(name: str) -> list:
+    """NAME, or for 6.1-debug+each the names of all that can be built alone: 6.1-debug+bypass-1 ..."""
+    row, each, rest = name.partition("+each")
+    if not each or rest:
+        return [name]
+    return [f"{row}+{part}" for part in series.each(find(row).kernel)]
 
 
 def find(name: str) -> Variant:
