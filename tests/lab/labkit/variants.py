@@ -25,16 +25,20 @@ class Variant:
 _UM = ("common.config", "um.config")
 
 def _of(kernel: str) -> tuple:
-    """The rows that each kernel has."""
+    """The rows that each kernel has: of its three kinds the untouched one, and the patched one that starts
+    from its objects."""
     own = f"{kernel}.config"
+    debug = {"fragments": _UM + (own, "debug.config", "um-debug.config"), "leaks": True,
+             "memory": "1024M", "slow": 4}
+    smp = {"fragments": ("common.config", own, "debug.config", "x86-smp.config", f"{kernel}-x86.config"),
+           "memory": "1024M", "slow": 12}
     return (
         Variant(kernel, kernel, "um", _UM + (own,)),
         Variant(f"{kernel}-swd", kernel, "um", _UM + (own, "swd.config"), patched=True, base=kernel),
-        Variant(f"{kernel}-debug", kernel, "um", _UM + (own, "debug.config", "um-debug.config"),
-                patched=True, leaks=True, memory="1024M", slow=4),
-        Variant(f"{kernel}-smp", kernel, "x86",
-                ("common.config", own, "debug.config", "x86-smp.config", f"{kernel}-x86.config"),
-                patched=True, memory="1024M", slow=12),
+        Variant(f"{kernel}-debug-stock", kernel, "um", **debug),
+        Variant(f"{kernel}-debug", kernel, "um", patched=True, base=f"{kernel}-debug-stock", **debug),
+        Variant(f"{kernel}-smp-stock", kernel, "x86", **smp),
+        Variant(f"{kernel}-smp", kernel, "x86", patched=True, base=f"{kernel}-smp-stock", **smp),
     )
 
 
@@ -58,12 +62,21 @@ def spread(name: str) -> list:
     return [f"{row}+{part}" for part in series.each(find(row).kernel)]
 
 
+def _whole(row: str):
+    """The variant of whose patches ROW+GROUP has some; None: there is none."""
+    variant = VARIANTS.get(row)
+    if not variant or variant.parts:
+        return None
+    return VARIANTS.get({variant.kernel: f"{row}-swd", f"{variant.kernel}-debug": row,
+                         f"{variant.kernel}-smp": row}.get(row))
+
+
 def find(name: str) -> Variant:
     row, *parts = name.split("+")
-    if row not in VARIANTS or (parts and VARIANTS[row].base):
-        raise LabError(f"no variant {name!r}; there are: {', '.join(VARIANTS)}, and 6.1+GROUP")
-    if not parts:
+    if not parts and row in VARIANTS:
         return VARIANTS[row]
-    found = VARIANTS[row if VARIANTS[row].patched else f"{row}-swd"]
-    series.patches(found.kernel, parts)
-    return replace(found, name=name, parts=tuple(parts))
+    whole = _whole(row)
+    if not parts or not whole:
+        raise LabError(f"no variant {name!r}; there are: {', '.join(VARIANTS)}, and 6.1+GROUP")
+    series.patches(whole.kernel, parts)
+    return replace(whole, name=name, parts=tuple(parts))
