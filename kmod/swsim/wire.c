@@ -2,8 +2,10 @@
 /*
  * The wire: the netdev at the far end of a port's cable. A frame sent on it arrives at the port,
  * where exec.c looks at it; a frame that leaves the port is received here. It may move to another
- * network namespace. Delivery goes through the CPU's bounded backlog (net.core.netdev_max_backlog),
- * so that nothing recurses and a queue that is full loses frames.
+ * network namespace. It has a receive queue with NAPI, as a card has, so that nothing recurses and a
+ * queue that is full loses frames. As it stands the CPU that sent takes them in when it is done with
+ * sending, and pays for it; with /sys/class/net/sim0w/threaded a thread does, as another machine
+ * would.
  */
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
@@ -11,8 +13,15 @@
 
 #include "swsim.h"
 
+/* Frames in the receive queue */
+#define SWSIM_WIRE_ROOM 1024
+#define SWSIM_WIRE_ROOM_MAX 32768
+
 struct swsim_wire {
 	struct swsim_port *port; /* holds a reference */
+	struct napi_struct napi;
+	struct sk_buff_head arriving;
+	u32 room; /* frames there */
 };
 
 static netdev_tx_t swsim_wire_xmit(struct sk_buff *skb, struct net_device *dev)
@@ -27,10 +36,26 @@ static netdev_tx_t swsim_wire_xmit(struct sk_buff *skb, struct net_device *dev)
 	return NETDEV_TX_OK;
 }
 
+static int swsim_wire_poll(struct napi_struct *napi, int budget)
+{
+	struct swsim_wire *wire = container_of(napi, struct swsim_wire, napi);
+	struct sk_buff *skb;
+	int done = 0;
+
+	while (done < budget && (skb = skb_dequeue(&wire->arriving))) {
+		netif_receive_skb(skb);
+		done++;
+	}
+	if (done < budget && napi_complete_done(napi, done) && !skb_queue_empty(&wire->arriving))
+		napi_schedule(napi); /* one came in between, and found us at work */
+	return done;
+}
+
 static int swsim_wire_open(struct net_device *dev)
 {
 	struct swsim_wire *wire = netdev_priv(dev);
 
+	napi_enable(&wire->napi);
 	netif_start_queue(dev);
 	wire->port->link(wire->port);
 	return 0;
@@ -41,6 +66,8 @@ static int swsim_wire_stop(struct net_device *dev)
 	struct swsim_wire *wire = netdev_priv(dev);
 
 	netif_stop_queue(dev);
+	napi_disable(&wire->napi);
+	skb_queue_purge(&wire->arriving);
 	wire->port->link(wire->port);
 	return 0;
 }
@@ -73,8 +100,33 @@ static void swsim_wire_drvinfo(struct net_device *dev, struct ethtool_drvinfo *i
 	strscpy(info->driver, "swsim-wire", sizeof(info->driver));
 }
 
+static void swsim_wire_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
+				 struct kernel_ethtool_ringparam *kring,
+				 struct netlink_ext_ack *extack)
+{
+	struct swsim_wire *wire = netdev_priv(dev);
+
+	ring->rx_max_pending = SWSIM_WIRE_ROOM_MAX;
+	ring->rx_pending = wire->room;
+}
+
+/* The kernel has compared it with the most. */
+static int swsim_wire_set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
+				    struct kernel_ethtool_ringparam *kring,
+				    struct netlink_ext_ack *extack)
+{
+	struct swsim_wire *wire = netdev_priv(dev);
+
+	if (!ring->rx_pending)
+		return -EINVAL;
+	WRITE_ONCE(wire->room, ring->rx_pending);
+	return 0;
+}
+
 static const struct ethtool_ops swsim_wire_ethtool_ops = {
 	.get_drvinfo = swsim_wire_drvinfo,
+	.get_ringparam = swsim_wire_ringparam,
+	.set_ringparam = swsim_wire_set_ringparam,
 	.get_link = ethtool_op_get_link,
 };
 
@@ -82,6 +134,7 @@ static void swsim_wire_destroy(struct net_device *dev)
 {
 	struct swsim_wire *wire = netdev_priv(dev);
 
+	skb_queue_purge(&wire->arriving);
 	swsim_port_put(wire->port);
 }
 
@@ -114,6 +167,9 @@ int swsim_wire_add(struct swsim_port *port)
 		return -ENOMEM;
 	wire = netdev_priv(dev);
 	wire->port = port;
+	wire->room = SWSIM_WIRE_ROOM;
+	skb_queue_head_init(&wire->arriving);
+	netif_napi_add(dev, &wire->napi, swsim_wire_poll);
 	kref_get(&port->ref);
 	rtnl_lock();
 	err = register_netdevice(dev);
@@ -168,6 +224,7 @@ bool swsim_wire_up(const struct swsim_port *port)
 void swsim_wire_out(struct swsim_port *port, struct sk_buff *skb)
 {
 	struct net_device *dev = rcu_dereference(port->wire);
+	struct swsim_wire *wire;
 	unsigned int len;
 
 	__skb_push(skb, -skb_mac_offset(skb));
@@ -180,6 +237,13 @@ void swsim_wire_out(struct swsim_port *port, struct sk_buff *skb)
 	swsim_count(port, SWSIM_TX, len);
 	skb->pkt_type = PACKET_HOST;
 	skb->protocol = eth_type_trans(skb, dev);
-	if (netif_rx(skb) == NET_RX_SUCCESS)
-		dev_sw_netstats_rx_add(dev, len);
+	wire = netdev_priv(dev);
+	if (skb_queue_len_lockless(&wire->arriving) >= READ_ONCE(wire->room)) {
+		dev_core_stats_rx_dropped_inc(dev);
+		kfree_skb(skb);
+		return;
+	}
+	dev_sw_netstats_rx_add(dev, len);
+	skb_queue_tail(&wire->arriving, skb);
+	napi_schedule(&wire->napi);
 }

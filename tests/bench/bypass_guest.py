@@ -21,7 +21,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lab")]
 
-from benchkit.inject import Injector        # noqa: E402
+from inject import Injector        # noqa: E402
 from frames import UDP, ETH_P_IP, eth, ipv4, udp     # noqa: E402
 
 SIZES = (1, 5, 10, 25, 50)
@@ -95,8 +95,8 @@ class Case:
         if self.block:
             tc(f"qdisc add dev sim0 ingress_block {self.block} clsact\n")
         try:
-            injector.run(max(1, self.frames // 10), self.chain)     # caches
-            ns = injector.run(self.frames, self.chain)
+            injector.run(max(1, self.frames // 10), "chain", self.chain)     # caches
+            ns = injector.run(self.frames, "chain", self.chain)
         finally:
             if self.block:
                 tc("qdisc del dev sim0 clsact\n")
@@ -155,7 +155,7 @@ def check_forwarding(injector, case):
     before = forwarded()
     if case.block:
         tc(f"qdisc add dev sim0 ingress_block {case.block} clsact\n")
-    injector.run(FEWEST, case.chain)
+    injector.run(FEWEST, "chain", case.chain)
     if case.block:
         tc("qdisc del dev sim0 clsact\n")
     sent = forwarded() - before     # maybe a few more: the stack says hello on its new links

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from swdlab import BUILD, Swd
-from swsimlab import counters, knob, load, rules, unload
+from swsimlab import counters, knob, load, rules, run, unload
 
 LAB = {"variants": ["6.1-swd", "6.1", "6.12"], "mem": "768M", "timeout": 400}
 
@@ -31,6 +31,9 @@ class Stream:
         self.path.write_bytes(bytes(8))
         # What the receivers' half of the CPU can't take at once is to wait, and not to be lost.
         Path("/proc/sys/net/core/netdev_max_backlog").write_text("30000")
+        for wire in (place for place in places if place.endswith("w")):
+            run("ethtool", "-G", wire, "rx", "30000", check=False)      # says no where it is so already
+            assert "30000" in run("ethtool", "-g", wire).stdout.split("Current")[1]
         self.page = mmap.mmap(os.open(self.path, os.O_RDWR), 8)
         self.instance = "dsa0" if source.startswith("lan") else source.removesuffix("w")
         self.places = places

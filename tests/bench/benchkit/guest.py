@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 LAB = Path(__file__).resolve().parents[2] / "lab/lab"
+MODULES = LAB.parent / "modules"
 
 
 class GuestFailed(Exception):

@@ -23,8 +23,8 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "lab")]
 
-from benchkit.inject import Injector                # noqa: E402
 from dsalab import SWITCH, tag_dsa, tagged          # noqa: E402
+from inject import Injector                         # noqa: E402
 from kernelkit.frame import alternate               # noqa: E402
 from swsimlab import no_helper, run, wait                 # noqa: E402
 

@@ -22,7 +22,7 @@ def run(options):
     for kernel, returns in KERNELS.items():
         guest.say(f"bypass: {kernel}")
         told = guest.rows(kernel, [HERE / "guest_bypass.py", "--runs", options.runs, "--count", COUNT],
-                          lab=("--mem", "1G", "--module", HERE.parent / "inject"))
+                          lab=("--mem", "1G", "--module", guest.MODULES / "inject"))
         kpps = {(r["layout"], r["history"]): r["samples"] for r in told}
         for layout, words in LAYOUTS.items():
             never, there, gone = (kpps[layout, h] for h in ("never", "is there", "has gone"))

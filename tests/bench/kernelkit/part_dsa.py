@@ -22,8 +22,8 @@ LEAST = {("tagger", 2): 0.95, ("cold", 2): 0.95, ("tagger", 52): 2, ("cold", 52)
 
 
 def lab(ports):
-    return ("--mem", "512M", "--dsa", TREES[ports], "--module", HERE.parent / "inject",
-            "--module", HERE.parent / "tagger")
+    return ("--mem", "512M", "--dsa", TREES[ports], "--module", guest.MODULES / "inject",
+            "--module", guest.MODULES / "tagger")
 
 
 def counted(kernel, ports):

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Hands frames to the stack as a port's driver does, and times it: what pktgen's netif_receive mode
  * does, and beside that frames which hardware left in a chain of its rules, as a switch does that
- * jumps to a chain it does not have.
+ * jumps to a chain it does not have, and frames without a tag whose port stands in metadata beside
+ * them, as a card has it that takes the tags of a switch off.
  *
- * debugfs inject/frame: write one Ethernet frame. inject/run: write "DEVICE FRAMES [CHAIN]"; the
- * write returns when all of them were received. Read it for the nanoseconds this took.
+ * debugfs inject/frame: write one Ethernet frame. inject/run: write "DEVICE FRAMES [chain N | port
+ * N]"; the write returns when all of them were received. Read it for the nanoseconds this took.
  */
 #include <linux/bottom_half.h>
 #include <linux/debugfs.h>
@@ -16,6 +17,7 @@
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/skbuff.h>
+#include <net/dst_metadata.h>
 #include <net/pkt_cls.h>
 
 #define INJECT_BATCH 64	   /* frames between two looks at what else wants the CPU, as NAPI has it */
@@ -26,7 +28,7 @@ static u8 inject_frame[ETH_FRAME_LEN + VLAN_HLEN];
 static size_t inject_length;
 static u64 inject_took;
 
-static struct sk_buff *inject_build(struct net_device *dev, u32 chain)
+static struct sk_buff *inject_build(struct net_device *dev, u32 chain, struct metadata_dst *port)
 {
 	struct sk_buff *skb = netdev_alloc_skb_ip_align(dev, inject_length);
 
@@ -43,10 +45,14 @@ static struct sk_buff *inject_build(struct net_device *dev, u32 chain)
 		}
 		ext->chain = chain;
 	}
+	if (port) {
+		dst_hold(&port->dst);
+		skb_dst_set(skb, &port->dst);
+	}
 	return skb;
 }
 
-static int inject_all(struct net_device *dev, u32 count, u32 chain)
+static int inject_all(struct net_device *dev, u32 count, u32 chain, struct metadata_dst *port)
 {
 	u64 start = ktime_get_ns();
 
@@ -56,7 +62,7 @@ static int inject_all(struct net_device *dev, u32 count, u32 chain)
 		count -= batch;
 		local_bh_disable();
 		for (; batch; batch--) {
-			struct sk_buff *skb = inject_build(dev, chain);
+			struct sk_buff *skb = inject_build(dev, chain, port);
 
 			if (!skb) {
 				local_bh_enable();
@@ -73,12 +79,26 @@ static int inject_all(struct net_device *dev, u32 count, u32 chain)
 	return 0;
 }
 
+static int inject_from_port(struct net_device *dev, u32 count, u32 number)
+{
+	struct metadata_dst *port = metadata_dst_alloc(0, METADATA_HW_PORT_MUX, GFP_KERNEL);
+	int ret;
+
+	if (!port)
+		return -ENOMEM;
+	port->u.port_info.port_id = number;
+	ret = inject_all(dev, count, 0, port);
+	dst_release(&port->dst); /* frames may be on their way */
+	return ret;
+}
+
 static ssize_t inject_run_write(struct file *file, const char __user *from, size_t size,
 				loff_t *pos)
 {
-	char line[64], name[IFNAMSIZ];
-	u32 count, chain = 0;
+	char line[64], name[IFNAMSIZ], what[8] = "chain";
+	u32 count, number = 0;
 	struct net_device *dev;
+	bool port;
 	int ret;
 
 	if (size >= sizeof(line))
@@ -86,7 +106,9 @@ static ssize_t inject_run_write(struct file *file, const char __user *from, size
 	if (copy_from_user(line, from, size))
 		return -EFAULT;
 	line[size] = '\0';
-	if (sscanf(line, "%15s %u %u", name, &count, &chain) < 2 || count > INJECT_MOST)
+	ret = sscanf(line, "%15s %u %7s %u", name, &count, what, &number);
+	port = !strcmp(what, "port");
+	if ((ret != 2 && ret != 4) || count > INJECT_MOST || (!port && strcmp(what, "chain")))
 		return -EINVAL;
 
 	dev = dev_get_by_name(current->nsproxy->net_ns, name);
@@ -97,8 +119,10 @@ static ssize_t inject_run_write(struct file *file, const char __user *from, size
 		ret = -ENETDOWN;
 	else if (!inject_length)
 		ret = -ENODATA;
+	else if (port)
+		ret = inject_from_port(dev, count, number);
 	else
-		ret = inject_all(dev, count, chain);
+		ret = inject_all(dev, count, number, NULL);
 	mutex_unlock(&inject_lock);
 	dev_put(dev);
 	return ret ? ret : size;
