@@ -3,6 +3,7 @@
 ring when a frame fails. Most tests run with one frame to a doorbell, too: what a user sees is the same."""
 import errno
 import itertools
+import mmap
 import socket
 import struct
 import threading
@@ -14,9 +15,9 @@ import pytest
 import swsimlab
 from frames import Wire, udp_frame
 from genl import attr
-from txring import (AVAILABLE, BUSY, CARRIER, FAIL, FAILED, HOLD, LOST, MOST, ORPHAN,
-                    PACKET_TX_DOORBELL_FRAMES, REFUSED, SEND_REQUEST, SENDING, STOP,
-                    WRONG_FORMAT, Links, Ring, clear, device_frames, frame, load_txscript, log,
+from txring import (AVAILABLE, BUSY, CARRIER, ETH_P_TEST, FAIL, FAILED, HOLD, LOST, MOST, ORPHAN,
+                    PACKET_QDISC_BYPASS, PACKET_TX_DOORBELL_FRAMES, PACKET_TX_RING, PACKET_VERSION,
+                    REFUSED, SEND_REQUEST, SENDING, SOL_PACKET, STOP, WRONG_FORMAT, Links, Ring, clear, device_frames, frame, load_txscript, log,
                     release, runs, taken, unload_txscript)
 
 LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug", "6.1-smp"],
@@ -142,6 +143,66 @@ def test_order_around_the_ring(n):
             assert ring.statuses() == [AVAILABLE] * 16
     assert taken() == list(range(1, 82))
     assert max(sizes()) == min(n, 16)
+
+
+class OtherRing(Ring):
+    """A ring of 16 frames of any version, with struct tpacket_hdr, tpacket2_hdr or tpacket3_hdr before
+    each, and of either kind of socket."""
+    # How a header is packed of a status and a length, where its status is, where the frame begins
+    HEADERS = {1: (lambda status, length: struct.pack("=QI", status, length), 0, 32),
+               2: (lambda status, length: struct.pack("=II", status, length), 0, 32),
+               3: (lambda status, length: struct.pack("=16xII", length, status), 20, 48)}
+
+    def __init__(self, version, doorbell, kind=socket.SOCK_RAW):
+        self.packed, self.status_at, self.data_at = self.HEADERS[version]
+        self.frames, self.size, self.next = 16, 2048, 0
+        self.socket = socket.socket(socket.AF_PACKET, kind, 0)
+        self.set(PACKET_VERSION, version - 1)
+        self.set(PACKET_QDISC_BYPASS, 1)
+        self.set(PACKET_TX_DOORBELL_FRAMES, doorbell)
+        self.socket.setsockopt(SOL_PACKET, PACKET_TX_RING,
+                               struct.pack("=IIII12x", 4096, 8, self.size, self.frames))
+        self.map = mmap.mmap(self.socket.fileno(), self.frames * self.size)
+        self.bind("ts0")
+
+    def status(self, slot):
+        at = slot % self.frames * self.size
+        return struct.unpack_from("=I", self.map, at + self.status_at)[0]
+
+    def write(self, slot, frame, length=None, status=SEND_REQUEST):
+        at = slot % self.frames * self.size
+        self.map[at + self.data_at:at + self.data_at + len(frame)] = frame
+        header = self.packed(status, len(frame) if length is None else length)
+        self.map[at:at + len(header)] = header
+
+
+@every_n
+@pytest.mark.parametrize("version", [1, 3])
+def test_rings_of_other_versions(n, version):
+    """Their frames are found, and those of a batch that fails go back, as with TPACKET_V2."""
+    with OtherRing(version, n) as ring:
+        ring.put(*numbered(9))
+        assert ring.send() == 9 * 60
+        ring.put(*numbered(5, 10), frame(15, BUSY), *numbered(6, 16))       # around the ring's end
+        assert ring.send() == -errno.ENOBUFS
+        assert ring.statuses(12, 9) == [AVAILABLE] * 5 + [SEND_REQUEST] * 7
+        assert ring.send() == 7 * 60
+        ring.put(*numbered(3, 22, what=HOLD))
+        assert ring.send(socket.MSG_DONTWAIT) == 180
+        assert ring.statuses(3, 21) == [SENDING] * 3
+        release("ts0")
+        assert ring.statuses() == [AVAILABLE] * 16
+    assert taken() == list(range(1, 25)) and max(sizes()) == min(n, 9)
+
+
+@every_n
+def test_a_datagram_socket_with_an_address(n):
+    """The kernel makes the Ethernet header, and the device is the address's."""
+    with OtherRing(2, n, socket.SOCK_DGRAM) as ring:
+        ring.put(*[text[14:] for text in numbered(12)])
+        assert ring.socket.sendto(b"", ("ts0", ETH_P_TEST, 0, 0, bytes(6))) == 12 * 46
+        assert ring.statuses() == [AVAILABLE] * 16
+    assert taken() == list(range(1, 13)) and sizes() == chunks(12, n)
 
 
 @every_n
@@ -384,6 +445,50 @@ def test_device_gone_while_a_send_waits(n, links):
         ring.bind("ts0")
         assert ring.send() == 600
     assert taken() == list(range(1, 15))
+
+
+@every_n
+def test_a_socket_that_closes_while_the_driver_has_its_frames(n, links):
+    """Nothing of the socket or its ring is touched when they are done, nor of those that were refused."""
+    with Ring("ts0", frames=32, doorbell=n) as ring:
+        ring.put(*numbered(10, what=HOLD), frame(11, BUSY), *numbered(9, 12))
+        assert ring.send(socket.MSG_DONTWAIT) == -errno.ENOBUFS
+        assert ring.statuses(20) == [SENDING] * 10 + [SEND_REQUEST] * 10
+    time.sleep(0.1)
+    release("ts0")
+    assert taken() == list(range(1, 11))
+    with Ring("ts0", frames=32, doorbell=n) as ring:
+        ring.put(*numbered(10, 21, what=HOLD))
+        assert ring.send(socket.MSG_DONTWAIT) == 600
+    links.up("ts0", False)                      # lets go of what is held
+    assert taken() == [*range(1, 11), *range(21, 31)]
+
+
+@every_n
+def test_options_that_change_while_it_sends(n):
+    """Whoever sees the old and who the new one: every frame leaves once, and in its order."""
+    count = itertools.count(1)
+    with Ring("ts0", frames=256, doorbell=n) as ring:
+        done = threading.Event()
+
+        def change():
+            for turn in itertools.count():
+                ring.set(PACKET_QDISC_BYPASS, turn % 3 > 0)
+                ring.set(PACKET_TX_DOORBELL_FRAMES, (n, 1, 0, MOST)[turn % 4])
+                device_frames("ts0", turn % MOST + 1)
+                if done.is_set():
+                    return
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            for _ in range(20):
+                ring.put(*[frame(next(count)) for _ in range(256)])
+                assert ring.send() == 256 * 60
+        finally:
+            done.set()
+            thread.join()
+        assert ring.statuses() == [AVAILABLE] * 256
+    assert taken() == list(range(1, 20 * 256 + 1))
 
 
 @every_n
