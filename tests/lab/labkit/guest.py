@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boots a guest, carries its output, and says how it ended."""
+import contextlib
 import os
 import select
 import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import cache, job as jobs, machine, modules, programs, progress, reports, terminal
+from . import cache, job as jobs, machine, modules, programs, progress, reports, terminal, virtionet
 from .kernel import Kernel, build
 from .paths import LabError
 from .variants import Variant
@@ -32,6 +34,7 @@ class Run:
     verbose: bool = False
     swsim: bool = True
     modules: list = field(default_factory=list)     # directories of further modules to build
+    nics: list = field(default_factory=list)        # virtionet.Nic, in the guest's order
 
 
 @dataclass
@@ -116,6 +119,16 @@ def _end(process):
     process.wait()
 
 
+@contextlib.contextmanager
+def _monitor(run: Run):
+    """{"monitor": descriptor}, from which QEMU reads what it is to do first, or {} if that is nothing."""
+    said = virtionet.commands(run.nics)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(said)
+        yield {"monitor": theirs.fileno()} if said else {}
+
+
 def _start(run: Run, kernel: Kernel, private: Path, fds: dict, log) -> subprocess.Popen:
     tools = programs.build()
     (private / "mem").mkdir()
@@ -129,9 +142,11 @@ def _start(run: Run, kernel: Kernel, private: Path, fds: dict, log) -> subproces
     for path in run.job.share:
         command += ["--rw", str(path)]
     init = [f"init={tools / 'init'}", f"lab.job={private / 'job'}"]
-    command += ["--", *machine.command(kernel, run.memory or kernel.variant.memory, fds, private,
-                                       init, run.dtb, run.job.share)]
     env = dict(os.environ, TMPDIR=str(private / "mem"))
+    for path in run.job.share if run.nics else ():
+        virtionet.forget(path)
+    command += ["--", *machine.command(kernel, run.memory or kernel.variant.memory, fds, private,
+                                       init, run.dtb, run.job.share, run.nics)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
                             pass_fds=list(fds.values()), start_new_session=True)
 
@@ -166,9 +181,9 @@ def _shell_in(run: Run, kernel: Kernel, private: Path) -> tuple:
     terminal.make_raw(theirs)
     reader, writer = os.pipe()
     log_path = private / "console"
-    with open(log_path, "wb") as log:
+    with open(log_path, "wb") as log, _monitor(run) as monitor:
         start = time.monotonic()
-        process = _start(run, kernel, private, {"tty": theirs, "ctl": writer}, log)
+        process = _start(run, kernel, private, {"tty": theirs, "ctl": writer, **monitor}, log)
         os.close(writer)
         try:
             _carry_terminal(process, ours, outcome, _Control(outcome, start), reader)
@@ -186,9 +201,9 @@ def _run_in(run: Run, kernel: Kernel, private: Path) -> tuple:
     outcome = _Outcome()
     pipes = {name: os.pipe() for name in ("out", "err", "ctl")}
     log_path = private / "console"
-    with open(log_path, "wb") as log:
+    with open(log_path, "wb") as log, _monitor(run) as monitor:
         start = time.monotonic()
-        process = _start(run, kernel, private, {n: w for n, (_, w) in pipes.items()}, log)
+        process = _start(run, kernel, private, {n: w for n, (_, w) in pipes.items()} | monitor, log)
         for _, writer in pipes.values():
             os.close(writer)
         readers = {name: reader for name, (reader, _) in pipes.items()}

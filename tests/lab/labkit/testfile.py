@@ -13,17 +13,18 @@ It is read without running the file. Keys, all optional:
     builds        kernels that a host test will boot, built before it starts
     faults        it runs the build with -Dfaults=true
     modules       further kernel modules of its guests: directories in tests/lab/modules
+    nics          virtio-net devices of its guests, as `lab run --nic` takes them; under QEMU only
 """
 import ast
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import variants
+from . import variants, virtionet
 from .paths import LabError
 
 _KEYS = {"variants": list, "all_variants": list, "builds": list, "mem": str,
          "timeout": (int, float), "dsa": str, "all_only": bool, "host": bool,
-         "faults": bool, "modules": list}
+         "faults": bool, "modules": list, "nics": list}
 
 
 @dataclass
@@ -39,6 +40,7 @@ class TestFile:
     host: bool = False
     faults: bool = False
     modules: list = field(default_factory=list)
+    nics: list = field(default_factory=list)
 
     def boots(self, everything: bool) -> list:
         """The variants to run under; [None] for the host. An emulated machine takes minutes."""
@@ -51,10 +53,10 @@ class TestFile:
 
     def can_run_on(self, name: str) -> bool:
         """In a guest of another variant of a kernel that the file is for. Only User-mode Linux takes a
-        device tree."""
+        device tree, and only QEMU virtio-net devices."""
         found = variants.find(name)
         return (any(variants.find(v).kernel == found.kernel for v in self.variants + self.all_variants)
-                and (not self.dsa or found.machine == "um"))
+                and not (self.dsa and found.machine != "um") and not (self.nics and found.machine == "um"))
 
 
 def read(path: Path) -> TestFile:
@@ -74,6 +76,8 @@ def read(path: Path) -> TestFile:
     test = TestFile(path, **said)
     for name in test.variants + test.all_variants + test.builds:
         variants.find(name)
+    for text in test.nics:
+        virtionet.parse(text)
     if test.host == bool(test.variants + test.all_variants):
         raise LabError(f"{path.name}: LAB wants either variants or host")
     return test
