@@ -200,6 +200,8 @@ void observe_dev_new(struct engine_owner *o, const struct object *dev)
 		observe_drop(o, before);
 	observe_put(o, dev);
 	observe_complete(o, dev, !before);
+	if (before)
+		observe_tx_link(o, before, dev);
 	if (!before) {
 		o->stale.qdiscs = o->stale.addresses = true;
 		observe_tx_new(o, name);

@@ -7,6 +7,7 @@
 #define SWD_ENGINE_MEASURED_H
 
 #include <net/if.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct measured {
 	char dev[IFNAMSIZ], driver[32]; /* it holds for that driver alone */
 	uint64_t at_ns;			/* realtime */
 	uint32_t frames;		/* the right number */
+	bool noisy; /* the machine was busy: another number may be the right one */
 	/* Picoseconds: what a doorbell costs and a frame beside it, and what counts as nothing. */
 	uint64_t doorbell_ps, frame_ps, noise_ps;
 	uint32_t tries;

@@ -77,8 +77,9 @@ void observe_drop(struct engine_owner *o, const struct object *key);
  * -errno. */
 int observe_tx_of(struct engine_owner *o, const struct state *named);
 int observe_tx(struct engine_owner *o);
-/* A device came; one went. */
+/* A device came; its link may have come up; one went. */
 void observe_tx_new(struct engine_owner *o, const char *dev);
+void observe_tx_link(struct engine_owner *o, const struct object *before, const struct object *now);
 void observe_tx_gone(struct engine_owner *o, const char *dev);
 
 /* ---- observe_walk.c ---- */

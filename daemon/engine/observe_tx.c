@@ -57,7 +57,20 @@ void observe_tx_new(struct engine_owner *o, const char *dev)
 	if (!named)
 		return;
 	o->stale.tx = true;
-	measure_soon(o);
+	measure_new(o, dev);
+}
+
+static bool can_send(const struct object *dev)
+{
+	const struct port *p = (const struct port *)dev;
+
+	return dev->kind == KIND_PORT && p->up && p->facts.carrier;
+}
+
+void observe_tx_link(struct engine_owner *o, const struct object *before, const struct object *now)
+{
+	if (can_send(now) && !can_send(before))
+		measure_link_up(o, observe_dev_name(now));
 }
 
 void observe_tx_gone(struct engine_owner *o, const char *dev)

@@ -167,6 +167,7 @@ void owner_free(struct engine_owner *o)
 	ways_clear(&o->ways);
 	free(o->reports);
 	free(o->measured.list);
+	turns_clear(&o->turns);
 	free(o->stale.blocks);
 	free(o->config_path);
 	free(o->state_dir);

@@ -17,6 +17,7 @@
 #include "daemon/engine/pulse.h"
 #include "daemon/engine/seen.h"
 #include "daemon/engine/store_generation.h"
+#include "daemon/engine/turns.h"
 #include "daemon/engine/users.h"
 #include "daemon/engine/ways.h"
 
@@ -110,8 +111,8 @@ struct engine_owner {
 	struct bypass_report *reports; /* for each wanted block, by id */
 	size_t report_count;
 	struct measured_list measured;
-	char measure_last[IFNAMSIZ]; /* the port that was tried last; "" */
-	struct ways ways;	     /* of replacing, as far as the kernel told */
+	struct turns turns; /* of the ports that are to be measured */
+	struct ways ways;   /* of replacing, as far as the kernel told */
 	struct alerts alerts;
 	struct flaps flaps; /* of alerts and of bypasses, for the journal */
 	struct backoff backoff;

@@ -28,6 +28,8 @@ static int copy_lists(const struct engine_owner *o, struct snapshot *s)
 	for (size_t i = 0; i < o->measured.count; i++)
 		if (measured_put(&s->measured, &o->measured.list[i]) < 0)
 			return -1;
+	if (turns_copy(&o->turns, &s->turns) < 0)
+		return -1;
 	if (o->report_count)
 		memcpy(s->bypass, o->reports, o->report_count * sizeof(*s->bypass));
 	s->bypass_count = o->report_count;

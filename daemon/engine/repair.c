@@ -10,6 +10,7 @@
 #include "config/base/log.h"
 #include "daemon/engine/apply.h"
 #include "daemon/engine/heal.h"
+#include "daemon/engine/measure.h"
 #include "daemon/engine/observe.h"
 #include "daemon/engine/publish.h"
 #include "daemon/engine/wanted.h"
@@ -233,6 +234,8 @@ void repair_run(struct engine_owner *o)
 	/* What was read is looked at now. */
 	if (r == 0)
 		o->repair_due = OWNER_NEVER;
+	if (r == 0)
+		r = measure_refresh(o);
 	if (r == 0 && o->config)
 		r = repair_once(o, &changed);
 	else if (r == 0)

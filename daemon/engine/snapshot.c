@@ -21,6 +21,7 @@ void snapshot_unref(struct snapshot *s)
 	state_free(s->owned);
 	free(s->bypass);
 	free(s->measured.list);
+	turns_clear(&s->turns);
 	free(s->alerts);
 	free(s);
 }

@@ -9,6 +9,7 @@
 #include "config/model/config.h"
 #include "daemon/engine/measured.h"
 #include "daemon/engine/own_file.h"
+#include "daemon/engine/turns.h"
 #include "daemon/policy/bypass.h"
 
 enum apply_outcome {
@@ -61,6 +62,7 @@ struct snapshot {
 	size_t bypass_count;
 
 	struct measured_list measured;
+	struct turns turns; /* of ports that are to be measured (again) */
 
 	struct alert *alerts;
 	size_t alert_count;

@@ -89,6 +89,9 @@ static const char *const versions[] = {
 	" noise_ps INTEGER NOT NULL,"
 	" tries TEXT NOT NULL);" /* see store_measured.c */
 	"PRAGMA user_version = 4;",
+
+	"ALTER TABLE measured ADD COLUMN noisy INTEGER NOT NULL DEFAULT 0;"
+	"PRAGMA user_version = 5;",
 };
 
 /* ---- opening ---- */

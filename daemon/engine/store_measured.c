@@ -40,7 +40,7 @@ int store_put_measured(struct store *s, const struct measured *m)
 	size_t at = 0;
 	int r = sql_prepare(s,
 			    "INSERT OR REPLACE INTO measured"
-			    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+			    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 			    &st);
 
 	if (r < 0)
@@ -56,6 +56,7 @@ int store_put_measured(struct store *s, const struct measured *m)
 	sqlite3_bind_int64(st, 6, (sqlite3_int64)m->frame_ps);
 	sqlite3_bind_int64(st, 7, (sqlite3_int64)m->noise_ps);
 	sqlite3_bind_text(st, 8, tries, -1, SQLITE_STATIC);
+	sqlite3_bind_int(st, 9, m->noisy);
 	return sql_finish(st);
 }
 
@@ -75,7 +76,7 @@ int store_measured(struct store *s, struct measured_list *into)
 	_cleanup_sql_ sqlite3_stmt *st = NULL;
 	int r = sql_prepare(s,
 			    "SELECT name, driver, at_ns, frames, doorbell_ps, frame_ps, noise_ps,"
-			    " tries FROM measured",
+			    " tries, noisy FROM measured",
 			    &st);
 
 	while (r == 0) {
@@ -90,6 +91,7 @@ int store_measured(struct store *s, struct measured_list *into)
 		m.frame_ps = (uint64_t)sqlite3_column_int64(st, 5);
 		m.noise_ps = (uint64_t)sqlite3_column_int64(st, 6);
 		read_tries(&m, (const char *)sqlite3_column_text(st, 7));
+		m.noisy = sqlite3_column_int(st, 8);
 		if (COPY_NAME(m.dev, (const char *)sqlite3_column_text(st, 0)) &&
 		    COPY_NAME(m.driver, (const char *)sqlite3_column_text(st, 1)))
 			r = measured_put(into, &m);

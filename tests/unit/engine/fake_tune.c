@@ -44,6 +44,7 @@ int tune_step(struct tune *t)
 		return 0;
 	}
 	r->frames = fake_tune.frames;
+	r->noisy = fake_tune.noisy;
 	snprintf(r->words, sizeof(r->words), "%u frames to a doorbell", r->frames);
 	r->samples.rows = 2;
 	r->samples.frames[0] = 1;

@@ -8,6 +8,7 @@
 struct fake_tune {
 	enum tune_verdict verdict; /* what comes out */
 	uint32_t frames;
+	bool noisy;
 	int error;	       /* of tune_open() */
 	void (*between)(void); /* in the second slice: what others do meanwhile */
 

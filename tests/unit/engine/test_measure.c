@@ -42,11 +42,48 @@ static void begin(struct rig *r, const char *yaml)
 	rig_settle(r);
 }
 
-/* Its time comes. */
+/* Its time comes; what waits for another try goes on waiting. */
 static void tick(struct rig *r)
 {
 	r->o->measure_due = 0;
 	owner_tick(r->o);
+	rig_settle(r);
+}
+
+/* The time of those that wait comes too. */
+static void tick_later(struct rig *r)
+{
+	for (size_t i = 0; i < r->o->turns.count; i++)
+		r->o->turns.list[i].due_ns = 0;
+	tick(r);
+}
+
+/* Seconds from now. */
+static uint64_t due_in(const struct rig *r)
+{
+	return (r->o->measure_due - now_monotonic_ns()) / 1000000000ULL;
+}
+
+static const struct measured *figures(const struct rig *r, const char *dev)
+{
+	return measured_find(&r->newest->measured, dev);
+}
+
+static void make_anew(struct rig *r, const char *driver)
+{
+	if (state_port(fake.world, "eth0"))
+		fake_del_port("eth0");
+	rig_settle(r);
+	fake_add_port("eth0", NULL, -1);
+	give("eth0", driver, true);
+	world_emit(KERNEL_EVENT_NEW, state_port(fake.world, "eth0"), false);
+	rig_settle(r);
+}
+
+static void set_carrier(struct rig *r, const char *dev, bool carrier)
+{
+	give(dev, "nic", carrier);
+	world_emit(KERNEL_EVENT_NEW, state_port(fake.world, dev), false);
 	rig_settle(r);
 }
 
@@ -96,7 +133,7 @@ static void the_store_knows_it(void **state)
 	rig_start(&r);
 	assert_int_equal(is("eth0"), 16);
 	rig_settle(&r);
-	m = measured_find(&r.newest->measured, "eth0");
+	m = figures(&r, "eth0");
 	assert_non_null(m);
 	assert_string_equal(m->driver, "nic");
 	assert_int_equal(m->doorbell_ps, 53000);
@@ -121,17 +158,61 @@ static void another_driver_is_measured_anew(void **state)
 	begin(&r, AUTO);
 	tick(&r);
 	tick(&r); /* there is nothing else to be measured */
-	fake_del_port("eth0");
-	rig_settle(&r);
-	fake_add_port("eth0", NULL, -1);
-	give("eth0", "other", true);
-	world_emit(KERNEL_EVENT_NEW, state_port(fake.world, "eth0"), false);
-	rig_settle(&r);
+	make_anew(&r, "other");
+	/* What another driver took is nothing to begin with. */
+	assert_int_equal(is("eth0"), 1);
+	assert_true(r.newest->settled);
 	fake_tune.frames = 4;
-	assert_true(r.o->measure_due < now_monotonic_ns() + 10000000000ULL);
+	assert_in_range(due_in(&r), 0, 10);
 	tick(&r);
 	assert_int_equal(fake_tune.runs, 2);
 	assert_int_equal(is("eth0"), 4);
+	/* It comes while swd is away, and while it looks for the device. */
+	rig_stop(&r);
+	fake_del_port("eth0");
+	rig_start(&r);
+	rig_settle(&r);
+	assert_int_equal(tx_find(r.o->config->wanted, "eth0", TX_FLUSH)->value[0], 4);
+	make_anew(&r, "third");
+	assert_int_equal(is("eth0"), 1);
+	assert_int_equal(fake_tune.runs, 2);
+	rig_end(&r);
+}
+
+static void a_device_made_anew_has_its_number_at_once(void **state)
+{
+	struct rig r;
+
+	begin(&r, AUTO);
+	tick(&r);
+	make_anew(&r, "nic");
+	assert_int_equal(is("eth0"), 16);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 1);
+	/* Likewise after a start without it. */
+	rig_stop(&r);
+	fake_del_port("eth0");
+	rig_start(&r);
+	rig_settle(&r);
+	make_anew(&r, "nic");
+	assert_int_equal(is("eth0"), 16);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 1);
+	rig_end(&r);
+}
+
+static void other_changes_do_not_measure_it_again(void **state)
+{
+	struct rig r;
+
+	begin(&r, AUTO);
+	tick(&r);
+	assert_int_equal(rig_reload_ok(&r), 0);
+	rig_write(&r, AUTO "  lan1: { mtu: 1400 }\n");
+	assert_int_equal(rig_reload_ok(&r), 1);
+	tick(&r);
+	assert_int_equal(is("eth0"), 16);
+	assert_int_equal(fake_tune.runs, 1);
 	rig_end(&r);
 }
 
@@ -142,23 +223,170 @@ static void what_can_not_be_measured_now_waits(void **state)
 	begin(&r, HEAD "  eth0: { tx: { flush: auto } }\n  lan2: { tx: { flush: auto } }\n");
 	fake_tune.verdict = TUNE_TRAFFIC;
 	tick(&r);
-	assert_string_equal(fake_tune.dev, "eth0");
 	assert_int_equal(is("eth0"), 1);
+	assert_string_equal(rig_alert(&r, "unmeasured")->about, "port eth0");
 	assert_string_equal(rig_alert(&r, "unmeasured")->text, "flush: auto waits: others use it");
 	assert_true(r.newest->settled);
 	/* It keeps nobody else waiting. */
-	tick(&r);
 	assert_string_equal(fake_tune.dev, "lan2");
 	assert_int_equal(fake_tune.runs, 2);
 	tick(&r);
 	assert_int_equal(fake_tune.runs, 2);
-	assert_true(r.o->measure_due > now_monotonic_ns() + 60000000000ULL);
+	assert_in_range(due_in(&r), 20, 30);
+	/* It waits longer each time, and a reload is no reason to hurry. */
+	for (int i = 0; i < 10; i++)
+		tick_later(&r);
+	assert_int_equal(rig_reload_ok(&r), 0);
+	assert_non_null(rig_alert(&r, "unmeasured"));
+	tick(&r);
+	assert_in_range(due_in(&r), 300, 3600);
 	fake_tune.verdict = TUNE_CHOSEN;
-	tick(&r);
-	tick(&r);
+	tick_later(&r);
+	tick_later(&r);
 	assert_int_equal(is("eth0"), 16);
 	assert_int_equal(is("lan2"), 16);
 	assert_null(rig_alert(&r, "unmeasured"));
+	rig_end(&r);
+}
+
+static void a_link_that_comes_up_is_measured_soon(void **state)
+{
+	struct rig r;
+
+	begin(&r, HEAD "  eth0: {}\n");
+	set_carrier(&r, "eth0", false);
+	rig_write(&r, AUTO);
+	assert_int_equal(rig_reload_ok(&r), 0);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 0);
+	assert_int_equal(r.o->measure_due, OWNER_NEVER);
+	set_carrier(&r, "eth0", true);
+	assert_in_range(due_in(&r), 0, 3);
+	fake_tune.verdict = TUNE_LINK; /* and goes again */
+	tick(&r);
+	for (int i = 0; i < 5; i++)
+		tick_later(&r);
+	assert_int_equal(fake_tune.runs, 6);
+	assert_in_range(due_in(&r), 900, 960);
+	/* One that flaps is not measured all the time. */
+	set_carrier(&r, "eth0", false);
+	set_carrier(&r, "eth0", true);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 6);
+	assert_in_range(due_in(&r), 20, 30);
+	fake_tune.verdict = TUNE_CHOSEN;
+	tick_later(&r);
+	assert_int_equal(is("eth0"), 16);
+	assert_int_equal(r.o->measure_due, OWNER_NEVER);
+	assert_int_equal(r.newest->turns.count, 0);
+	rig_end(&r);
+}
+
+/* Noisy figures are better than none, and are asked for again. */
+static void noise_is_no_last_word(void **state)
+{
+	struct rig r;
+
+	begin(&r, AUTO);
+	fake_tune.noisy = true;
+	fake_tune.frames = 2;
+	tick(&r);
+	assert_int_equal(is("eth0"), 2);
+	assert_true(figures(&r, "eth0")->noisy);
+	assert_string_equal(turns_find(&r.newest->turns, "eth0")->why, "the machine was busy");
+	assert_in_range(due_in(&r), 290, 300);
+	assert_null(rig_alert(&r, "unmeasured"));
+	tick_later(&r);
+	assert_in_range(due_in(&r), 590, 600);
+	for (int i = 0; i < 10; i++)
+		tick_later(&r);
+	assert_in_range(due_in(&r), 86390, 86400);
+	/* What a start finds is asked for again, but not at once. */
+	rig_stop(&r);
+	rig_start(&r);
+	rig_settle(&r);
+	assert_true(figures(&r, "eth0")->noisy);
+	assert_int_equal(is("eth0"), 2);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 12);
+	assert_in_range(due_in(&r), 290, 300);
+	/* Now it is quiet. */
+	fake_tune.noisy = false;
+	fake_tune.frames = 8;
+	tick_later(&r);
+	assert_int_equal(is("eth0"), 8);
+	assert_false(figures(&r, "eth0")->noisy);
+	assert_int_equal(r.newest->turns.count, 0);
+	assert_int_equal(r.o->measure_due, OWNER_NEVER);
+	rig_end(&r);
+}
+
+static void noise_takes_no_good_figures_place(void **state)
+{
+	struct rig r;
+	struct job *job;
+
+	begin(&r, AUTO);
+	tick(&r);
+	fake_tune.noisy = true;
+	fake_tune.frames = 2;
+	job = measure(&r, "eth0", false);
+	assert_int_equal(job->result, 0);
+	assert_int_equal(job->measured.frames, 2);
+	assert_string_equal(job->words, "2 frames to a doorbell; the machine was busy, and the 16 "
+					"of before stay");
+	job_free(job);
+	assert_int_equal(is("eth0"), 16);
+	assert_int_equal(figures(&r, "eth0")->frames, 16);
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 2);
+	/* Of another driver it would say nothing. */
+	make_anew(&r, "other");
+	job_free(measure(&r, "eth0", false));
+	assert_int_equal(is("eth0"), 2);
+	rig_end(&r);
+}
+
+/* What a trial changes is recorded before it begins; so nothing is measured for it. */
+static void a_trial_waits_for_its_confirmation(void **state)
+{
+	struct rig r;
+
+	begin(&r, HEAD "  eth0: {}\n");
+	rig_write(&r, AUTO);
+	job_free(rig_apply(&r, NULL, 60000));
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 0);
+	/* On demand it is, and stays a figure. */
+	job_free(measure(&r, "eth0", false));
+	assert_int_equal(fake_tune.runs, 1);
+	assert_int_equal(is("eth0"), 1);
+	job_free(rig_job(&r, JOB_CONFIRM, 0));
+	r.o->repair_due = 0;
+	rig_settle(&r);
+	assert_int_equal(is("eth0"), 16);
+	rig_end(&r);
+}
+
+static void drop_it(void)
+{
+	fake_del_port("eth0");
+	fake_add_port("eth0", NULL, -1);
+	give("eth0", "nic", true);
+	world_emit(KERNEL_EVENT_NEW, state_port(fake.world, "eth0"), false);
+}
+
+/* Whose figures would that be? */
+static void a_device_that_is_another_meanwhile(void **state)
+{
+	struct rig r;
+
+	begin(&r, AUTO);
+	fake_tune.between = drop_it;
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 1);
+	assert_null(figures(&r, "eth0"));
+	assert_int_equal(is("eth0"), 1);
 	rig_end(&r);
 }
 
@@ -252,6 +480,13 @@ int main(void)
 		cmocka_unit_test(auto_is_measured_and_set),
 		cmocka_unit_test(the_store_knows_it),
 		cmocka_unit_test(another_driver_is_measured_anew),
+		cmocka_unit_test(a_device_made_anew_has_its_number_at_once),
+		cmocka_unit_test(other_changes_do_not_measure_it_again),
+		cmocka_unit_test(a_link_that_comes_up_is_measured_soon),
+		cmocka_unit_test(noise_is_no_last_word),
+		cmocka_unit_test(noise_takes_no_good_figures_place),
+		cmocka_unit_test(a_trial_waits_for_its_confirmation),
+		cmocka_unit_test(a_device_that_is_another_meanwhile),
 		cmocka_unit_test(what_can_not_be_measured_now_waits),
 		cmocka_unit_test(what_need_not_be_measured_is_left_alone),
 		cmocka_unit_test(somebody_asks),

@@ -239,11 +239,11 @@ static void newer_schema_is_left_alone(void **state)
 	struct store *s = NULL;
 
 	store_close(open_ok("here"));
-	sql("PRAGMA user_version = 5");
+	sql("PRAGMA user_version = 6");
 	assert_int_equal(store_open(dir, "here", &s, words), -EPROTO);
 	assert_non_null(strstr(words, "newer"));
 	assert_int_equal(aside_count(), 0);
-	sql("PRAGMA user_version = 4");
+	sql("PRAGMA user_version = 5");
 	store_close(open_ok("here"));
 }
 
@@ -317,7 +317,7 @@ static void version_1_becomes_ours(void **state)
 	assert_int_equal(try(s, "x", 1, &id), 0);
 	assert_int_equal(id, 10);
 	store_close(s);
-	assert_int_equal(number("PRAGMA user_version"), 4);
+	assert_int_equal(number("PRAGMA user_version"), 5);
 	assert_int_equal(number("SELECT count(*) FROM sqlite_master "
 				"WHERE name = 'generation_1'"),
 			 0);
