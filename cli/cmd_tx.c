@@ -61,10 +61,28 @@ static void print_measured(const struct cJSON *p)
 
 		if (!m)
 			continue;
-		printf("%s: %s to a doorbell, measured %s: a doorbell takes %s, a frame %s\n",
+		printf("%s: %s to a doorbell, measured %s%s: a doorbell takes %s, a frame %s\n",
 		       json_text(m, "port"), json_digits(m, "frames"),
-		       text_time(json_u64(m, "at_ms"), at), ns_text(m, "doorbell_ps", bell),
-		       ns_text(m, "frame_ps", frame));
+		       text_time(json_u64(m, "at_ms"), at),
+		       json_true(m, "noisy") ? " with much noise" : "",
+		       ns_text(m, "doorbell_ps", bell), ns_text(m, "frame_ps", frame));
+	}
+}
+
+/* Why a port is not measured, or is to be measured again. */
+static void print_waits(const struct cJSON *p)
+{
+	for (const struct cJSON *e = json_first(json_get(p, "ports")); e; e = json_next(e)) {
+		const struct cJSON *wait = json_get(e, "waits");
+		const char *todo = json_get(e, "measured") ? "measured again" : "measured";
+		char age[TIME_TEXT];
+
+		if (!wait)
+			continue;
+		printf("%s: to be %s: %s", json_text(e, "name"), todo, json_text(wait, "text"));
+		if (json_u64(wait, "left_ms"))
+			printf("; tried in %s", text_age(json_u64(wait, "left_ms"), age));
+		printf("\n");
 	}
 }
 
@@ -89,8 +107,10 @@ static int tx_text(const struct cli *cli, const struct cJSON *p)
 		return CLI_DONE;
 	}
 	code = cmd_print_table(cli, t);
-	if (code == CLI_DONE)
+	if (code == CLI_DONE) {
 		print_measured(p);
+		print_waits(p);
+	}
 	return code;
 }
 

@@ -55,18 +55,31 @@ static void show_work(const struct cli *cli)
 	fprintf(stderr, ERASE "%s", work_text(json_get(r.parameters, "work"), text));
 }
 
+/* The next reply; meanwhile what the daemon is at, unless pieces tell that. */
+static int watch(const struct cli *cli, struct conn *c, bool told, struct reply *ret)
+{
+	while (!conn_readable(c, LOOK_EVERY_MS))
+		if (!told)
+			show_work(cli);
+	fputs(ERASE, stderr);
+	return conn_follow(cli, c, CONN_FOR_EVER, ret);
+}
+
 int work_wait(const struct cli *cli, const char *method, const char *parameters, struct reply *ret)
 {
 	bool show = !cli->quiet && isatty(STDERR_FILENO);
 	_cleanup_(conn_closep) struct conn *c = NULL;
-	int code = conn_begin(cli, method, parameters, false, &c);
+	int code = conn_begin(cli, method, parameters, show, &c);
 
 	if (code != CLI_DONE)
 		return code;
-	if (show) {
-		while (!conn_readable(c, LOOK_EVERY_MS))
-			show_work(cli);
-		fputs(ERASE, stderr);
+	if (!show)
+		return conn_follow(cli, c, CONN_FOR_EVER, ret);
+	for (bool told = false;; told = true) {
+		code = watch(cli, c, told, ret);
+		if (code != CLI_DONE || !ret->continues)
+			return code;
+		fprintf(stderr, "%s", json_text(ret->parameters, "text"));
+		reply_clear(ret);
 	}
-	return conn_follow(cli, c, CONN_FOR_EVER, ret);
 }

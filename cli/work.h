@@ -16,8 +16,8 @@ struct reply;
 const char *work_text(const struct cJSON *work, char to[WORK_TEXT]);
 
 /*
- * conn_ask() for what may take as long as it likes. On a terminal it shows meanwhile, on standard
- * error, what the daemon is at.
+ * conn_ask() for what may take as long as it likes. On a terminal it shows meanwhile, in one line
+ * of standard error, how far it is, if the method has pieces that tell; else what the daemon is at.
  */
 int work_wait(const struct cli *cli, const char *method, const char *parameters, struct reply *ret);
 

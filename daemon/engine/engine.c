@@ -33,6 +33,8 @@ struct engine {
 	pthread_mutex_t lock; /* guards all below */
 	struct jobs jobs;
 	struct job *finished, **finished_end;
+	struct job *under_way; /* with news of how far it is; NULL: there are none */
+	struct job_progress progress;
 	struct engine_event *events;
 	size_t event_count, events_lost;
 	struct snapshot *newest;
@@ -75,6 +77,18 @@ static void on_ready(void *data)
 
 	pthread_mutex_lock(&e->lock);
 	e->ready = true;
+	pthread_mutex_unlock(&e->lock);
+	loop_wake(e->outer);
+}
+
+/* Only the newest is kept. */
+static void on_progress(struct job *job, const struct job_progress *p, void *data)
+{
+	struct engine *e = data;
+
+	pthread_mutex_lock(&e->lock);
+	e->under_way = job;
+	e->progress = *p;
 	pthread_mutex_unlock(&e->lock);
 	loop_wake(e->outer);
 }
@@ -124,7 +138,8 @@ static void on_outer_wake(void *data)
 	struct engine *e = data;
 	struct engine_event *events = NULL, *empty = malloc(EVENTS_MOST * sizeof(*empty));
 	struct snapshot *s = NULL;
-	struct job *done;
+	struct job *done, *under_way;
+	struct job_progress progress;
 	size_t n = 0, lost = 0;
 	bool ready;
 
@@ -141,6 +156,10 @@ static void on_outer_wake(void *data)
 	e->fresh = false;
 	ready = e->ready && !e->ready_told;
 	e->ready_told |= ready;
+	/* Taken with the jobs that ended: it may be one of them. */
+	under_way = e->under_way;
+	e->under_way = NULL;
+	progress = e->progress;
 	done = take_finished(e);
 	pthread_mutex_unlock(&e->lock);
 	free(empty);
@@ -152,6 +171,8 @@ static void on_outer_wake(void *data)
 	free(events);
 	if (ready && e->listener.ready)
 		e->listener.ready(e->listener.data);
+	if (under_way)
+		under_way->progress(&progress, under_way->data);
 	run_done(done);
 }
 
@@ -304,7 +325,7 @@ static int start_thread(struct engine *e)
 int engine_start(struct loop *loop, const struct engine_options *options,
 		 const struct engine_listener *listener, struct engine **ret)
 {
-	struct owner_listener inner = { on_snapshot, on_event, on_ready, NULL };
+	struct owner_listener inner = { on_snapshot, on_event, on_ready, on_progress, NULL };
 	_cleanup_(engine_freep) struct engine *e = calloc(1, sizeof(*e));
 	int r;
 

@@ -45,6 +45,12 @@ enum job_refusal {
 	JOB_NEEDS_GAP,	   /* a rule can't be replaced without a gap, and none was allowed */
 };
 
+/* How far a measurement is. */
+struct job_progress {
+	uint32_t done, total; /* slices, roughly */
+	uint32_t frames;      /* to a doorbell, that are tried now; 0: none yet */
+};
+
 struct job {
 	enum job_type type;
 	char *text; /* owned; JOB_APPLY, JOB_PLAN, JOB_REVERT */
@@ -77,6 +83,8 @@ struct job {
 	struct generation *list;  /* JOB_HISTORY, JOB_GENERATION; owned, each of them too */
 	size_t list_count;
 
+	/* Runs in the loop thread, now and then until done(); may be NULL. JOB_MEASURE alone. */
+	void (*progress)(const struct job_progress *p, void *data);
 	/* Runs in the loop thread, once, also when the engine stops before the job's turn
 	 * (-ECANCELED). The job is freed behind it. */
 	void (*done)(struct job *job, void *data);

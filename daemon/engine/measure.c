@@ -37,13 +37,9 @@ void measure_read(struct engine_owner *o)
 
 /* ---- from figures to what is wanted ---- */
 
-/* Of another driver they say nothing. */
 static const struct measured *figures_of(const struct engine_owner *o, const char *dev)
 {
-	const struct measured *m = measured_find(&o->measured, dev);
-	const struct port *p = state_port(o->found, dev);
-
-	return m && !(p && !streq(p->facts.driver, m->driver)) ? m : NULL;
+	return measured_of(&o->measured, o->found, dev);
 }
 
 /* The automatic ones of a config, from *i on. NULL: no more. */
@@ -137,11 +133,23 @@ static bool is_auto(const struct engine_owner *o, const char *dev)
 	return t && t->automatic;
 }
 
-static int run(struct engine_owner *o, const char *dev, bool force, struct tune_result *ret)
+static void tell_progress(struct engine_owner *o, const struct tune *t, struct job *job)
 {
-	struct tune_options options = { .despite_traffic = force };
+	struct tune_progress p;
+
+	tune_progress(t, &p);
+	pulse_begin(o->pulse, PULSE_MEASURE, p.total);
+	pulse_step(o->pulse, p.done);
+	if (job && job->progress && o->listener.progress)
+		o->listener.progress(job, &(struct job_progress){ p.done, p.total, p.frames },
+				     o->listener.data);
+}
+
+/* job: who asked for it, or NULL. */
+static int run(struct engine_owner *o, const char *dev, struct job *job, struct tune_result *ret)
+{
+	struct tune_options options = { .despite_traffic = job && job->force };
 	_cleanup_(tune_freep) struct tune *t = NULL;
-	uint32_t done, total;
 	int more, r;
 
 	pulse_wait(o->pulse);
@@ -150,9 +158,7 @@ static int run(struct engine_owner *o, const char *dev, bool force, struct tune_
 	if (r < 0)
 		return r;
 	do {
-		tune_progress(t, &done, &total);
-		pulse_begin(o->pulse, PULSE_MEASURE, total);
-		pulse_step(o->pulse, done);
+		tell_progress(o, t, job);
 		pulse_wait(o->pulse);
 		more = tune_step(t);
 		pulse_go(o->pulse);
@@ -183,13 +189,13 @@ static void fill(struct measured *m, const struct port *p, const struct tune_res
 
 /* Sends, and says in words why that came to nothing, or to what. 0; -EBUSY: it could not be
  * measured; -errno. */
-static int find_out(struct engine_owner *o, const char *dev, bool force, struct measured *ret,
+static int find_out(struct engine_owner *o, const char *dev, struct job *job, struct measured *ret,
 		    char words[WORDS])
 {
 	const struct port *p = state_port(o->found, dev);
 	uint32_t ifindex = p ? p->facts.ifindex : 0;
 	struct tune_result result;
-	int r = run(o, dev, force, &result);
+	int r = run(o, dev, job, &result);
 
 	if (r < 0) {
 		snprintf(words, WORDS, "it can't be measured: %s", strerror(-r));
@@ -263,10 +269,10 @@ static int keep(struct engine_owner *o, const struct measured *m, char words[WOR
 	return 0;
 }
 
-static int measure(struct engine_owner *o, const char *dev, bool force, struct measured *ret,
+static int measure(struct engine_owner *o, const char *dev, struct job *job, struct measured *ret,
 		   char words[WORDS])
 {
-	int r = find_out(o, dev, force, ret, words);
+	int r = find_out(o, dev, job, ret, words);
 
 	return r < 0 ? r : keep(o, ret, words);
 }
@@ -277,7 +283,7 @@ void measure_job(struct engine_owner *o, struct job *job)
 
 	job->result = -ENODEV;
 	if (state_port(o->found, job->port))
-		job->result = measure(o, job->port, job->force, &job->measured, words);
+		job->result = measure(o, job->port, job, &job->measured, words);
 	if (job->result < 0) {
 		job->refusal = JOB_NOT_MEASURED;
 		snprintf(job->words, sizeof(job->words), "%s: %.200s", job->port, words);
@@ -384,7 +390,7 @@ static void measure_now(struct engine_owner *o, const char *dev)
 {
 	char about[64], words[WORDS];
 	struct measured m;
-	int r = measure(o, dev, false, &m, words);
+	int r = measure(o, dev, NULL, &m, words);
 
 	if (r == 0)
 		return;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct state;
+
 #define MEASURED_TRIES 8
 
 struct measured {
@@ -32,6 +34,9 @@ struct measured_list {
 
 /* NULL: there is none. */
 const struct measured *measured_find(const struct measured_list *l, const char *dev);
+/* The same, but what another driver took says nothing of the device that was found. */
+const struct measured *measured_of(const struct measured_list *l, const struct state *found,
+				   const char *dev);
 /* In the place of what is known of the device. 0 or -ENOMEM. */
 int measured_put(struct measured_list *l, const struct measured *m);
 

@@ -28,6 +28,8 @@ struct owner_listener {
 	void (*snapshot)(struct snapshot *s, void *data); /* takes over the reference */
 	void (*event)(const struct engine_event *e, void *data);
 	void (*ready)(void *data);
+	/* Of a job that wants to know; NULL: nobody does. */
+	void (*progress)(struct job *job, const struct job_progress *p, void *data);
 	void *data;
 };
 

@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
+#include "config/model/state.h"
 #include "daemon/engine/store_sql.h"
 
 #define TRIES_TEXT (MEASURED_TRIES * 32)
@@ -20,6 +21,15 @@ const struct measured *measured_find(const struct measured_list *l, const char *
 		if (streq(l->list[i].dev, dev))
 			return &l->list[i];
 	return NULL;
+}
+
+const struct measured *measured_of(const struct measured_list *l, const struct state *found,
+				   const char *dev)
+{
+	const struct measured *m = measured_find(l, dev);
+	const struct port *p = state_port(found, dev);
+
+	return m && !(p && !streq(p->facts.driver, m->driver)) ? m : NULL;
 }
 
 int measured_put(struct measured_list *l, const struct measured *m)

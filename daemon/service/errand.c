@@ -190,6 +190,27 @@ static void on_done(struct job *job, void *data)
 		service_settle(s);
 }
 
+/* Who is slow to read it misses some, and not the answer. */
+static void on_progress(const struct job_progress *p, void *data)
+{
+	struct errand *e = data;
+	_cleanup_(jsonw_freep) struct jsonw *w = NULL;
+
+	if (!e->call || e->call->client->out_bytes > QUEUE_SOFT)
+		return;
+	w = jsonw_new();
+	if (!w) {
+		call_lost(e->call);
+	} else {
+		jsonw_object(w);
+		e->kind->progress(w, p);
+		jsonw_object_end(w);
+		call_piece(e->call, w);
+	}
+	if (e->service)
+		service_settle(e->service);
+}
+
 /* ---- the way to the engine ---- */
 
 struct job *errand_job(struct call *c, enum job_type type)
@@ -246,6 +267,7 @@ void errand_submit(struct call *c, struct job *job, const struct errand_kind *ki
 	};
 	s->errands = e;
 	job->done = on_done;
+	job->progress = kind->progress && c->message.more ? on_progress : NULL;
 	job->data = e;
 	c->work = e;
 	c->work_free = forget;

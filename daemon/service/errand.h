@@ -17,6 +17,9 @@ struct errand_kind {
 	errand_write_fn write;
 	/* Instead of write: answers the call in its own way. It may take what the job holds. */
 	void (*answer)(struct call *c, struct job *job);
+	/* Writes the members of a piece in front of it, for a caller who wants more. May be NULL.
+	 */
+	void (*progress)(struct jsonw *w, const struct job_progress *p);
 	bool bad_file_is_fine; /* a file that is wrong is no error, but what was asked for */
 };
 

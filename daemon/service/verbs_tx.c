@@ -2,6 +2,8 @@
 /*
  * How ports send: each value of the ports whose `tx:` says something, as wanted and as found.
  */
+#include <stdio.h>
+
 #include "config/model/tx.h"
 #include "daemon/service/errand.h"
 #include "daemon/service/serving.h"
@@ -81,6 +83,7 @@ static void write_measured(struct jsonw *w, const struct measured *m)
 	jsonw_key_string(w, "driver", m->driver);
 	write_ms(w, "at_ms", m->at_ns);
 	jsonw_key_u64(w, "frames", m->frames);
+	jsonw_key_bool(w, "noisy", m->noisy);
 	jsonw_key_u64(w, "doorbell_ps", m->doorbell_ps);
 	jsonw_key_u64(w, "frame_ps", m->frame_ps);
 	jsonw_key_u64(w, "noise_ps", m->noise_ps);
@@ -96,8 +99,44 @@ static void write_measured(struct jsonw *w, const struct measured *m)
 	jsonw_object_end(w);
 }
 
+static void write_wait(struct jsonw *w, const char *text, const struct turn *turn)
+{
+	uint64_t now = now_monotonic_ns();
+
+	jsonw_key(w, "waits");
+	jsonw_object(w);
+	jsonw_key_string(w, "text", text);
+	if (turn)
+		write_ms(w, "left_ms", turn->due_ns > now ? turn->due_ns - now : 0);
+	else
+		write_null(w, "left_ms");
+	jsonw_object_end(w);
+}
+
+/* What its measurement waits for, if one is wanted. */
+static void write_waits(struct jsonw *w, const struct call *c, const char *dev)
+{
+	const struct snapshot *s = c->snapshot;
+	const struct tx *wanted = tx_find(wanted_of(c), dev, TX_FLUSH);
+	const struct tx *found = tx_find(s->found, dev, TX_FLUSH);
+	const struct measured *m = measured_of(&s->measured, s->found, dev);
+	const struct port *p = state_port(s->found, dev);
+	const struct turn *turn = turns_find(&s->turns, dev);
+
+	if (!p || !wanted || !wanted->automatic || !found || !found->has || (m && !m->noisy))
+		write_null(w, "waits");
+	else if (!p->up || !p->facts.carrier)
+		write_wait(w, p->up ? "no carrier" : "it is down", NULL);
+	else if (turn && turn->why[0])
+		write_wait(w, turn->why, turn);
+	else
+		write_null(w, "waits");
+}
+
 static void write_port(struct jsonw *w, const struct call *c, const char *dev)
 {
+	const struct snapshot *s = c->snapshot;
+
 	jsonw_object(w);
 	jsonw_key_string(w, "name", dev);
 	jsonw_key_string(w, "state", state_of(c, dev));
@@ -109,7 +148,8 @@ static void write_port(struct jsonw *w, const struct call *c, const char *dev)
 				    tx_find(c->snapshot->found, dev, (enum tx_part)part),
 				    (enum tx_part)part, i);
 	jsonw_array_end(w);
-	write_measured(w, measured_find(&c->snapshot->measured, dev));
+	write_measured(w, measured_of(&s->measured, s->found, dev));
+	write_waits(w, c, dev);
 	jsonw_object_end(w);
 }
 
@@ -144,9 +184,30 @@ static void write_result(struct jsonw *w, const struct job *job)
 {
 	jsonw_key_string(w, "text", job->words);
 	write_measured(w, &job->measured);
+	write_null(w, "progress");
 }
 
-static const struct errand_kind measure = { .write = write_result };
+static void write_progress(struct jsonw *w, const struct job_progress *p)
+{
+	char text[96] = "listens whether others use it";
+
+	if (p->frames)
+		snprintf(text, sizeof(text), "%u frame%s to a doorbell, %u of %u steps", p->frames,
+			 p->frames == 1 ? "" : "s", p->done, p->total);
+	jsonw_key_string(w, "text", text);
+	write_measured(w, NULL);
+	jsonw_key(w, "progress");
+	jsonw_object(w);
+	jsonw_key_u64(w, "done", p->done);
+	jsonw_key_u64(w, "total", p->total);
+	if (p->frames)
+		jsonw_key_u64(w, "frames", p->frames);
+	else
+		write_null(w, "frames");
+	jsonw_object_end(w);
+}
+
+static const struct errand_kind measure = { .write = write_result, .progress = write_progress };
 
 void verb_measure_tx(struct call *c)
 {

@@ -356,13 +356,16 @@ void tune_free(struct tune *t)
 	free(t);
 }
 
-void tune_progress(const struct tune *t, uint32_t *ret_done, uint32_t *ret_total)
+void tune_progress(const struct tune *t, struct tune_progress *ret)
 {
 	uint32_t listening = (t->o.quiet_ms + SLICE_MS - 1) / SLICE_MS + 1;
 	uint32_t total = listening + (t->o.rounds + 1) * (uint32_t)(ARRAY_SIZE(numbers) + 1);
 
-	*ret_done = t->result.verdict == TUNE_RUNNING ? MIN(t->steps, total - 1) : total;
-	*ret_total = total;
+	*ret = (struct tune_progress){
+		.done = t->result.verdict == TUNE_RUNNING ? MIN(t->steps, total - 1) : total,
+		.total = total,
+		.frames = t->phase == PHASE_LISTEN ? 0 : numbers[row_of(t)],
+	};
 }
 
 const struct tune_result *tune_result(const struct tune *t)

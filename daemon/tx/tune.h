@@ -72,8 +72,12 @@ DEFINE_CLEANUP(struct tune *, tune_free);
  * second. Longer only while the kernel holds rtnl. 1: there is more; 0: it is over.
  */
 int tune_step(struct tune *t);
-/* Slices that are done, of how many, roughly. */
-void tune_progress(const struct tune *t, uint32_t *ret_done, uint32_t *ret_total);
+
+struct tune_progress {
+	uint32_t done, total; /* slices, roughly */
+	uint32_t frames;      /* to a doorbell, that are tried now; 0: it listens */
+};
+void tune_progress(const struct tune *t, struct tune_progress *ret);
 
 /* Also while it runs. Valid until the next slice. */
 const struct tune_result *tune_result(const struct tune *t);

@@ -42,6 +42,7 @@ def ask_varlinkctl(path):
         "status": varlinkctl("call", "--json=short", path, "io.swd.Switch.Status", "{}"),
         "bypass": varlinkctl("call", "--json=short", path, "io.swd.Switch.Bypass", '{"block":"edge"}'),
         "rules": varlinkctl("call", "--json=short", "--more", path, "io.swd.Switch.Rules", "{}"),
+        "measure": varlinkctl("call", "--json=short", "--more", path, "io.swd.Switch.MeasureTx", '{"port":"sim0"}'),
         "no block": varlinkctl("call", path, "io.swd.Switch.Rules", '{"block":"none"}'),
         "no method": varlinkctl("call", path, "io.swd.Switch.Nothing", "{}"),
     }
@@ -62,6 +63,7 @@ def ask_python(path):
                 heard["error"] = None
             except varlink.VarlinkError as error:
                 heard["error"] = [error.error(), error.parameters()]
+            heard["measure"] = list(swd.MeasureTx("sim0", _more=True))
             heard["apply"] = swd.Apply(text())
         with client.open("io.swd.Switch") as swd:
             heard["event"] = next(iter(swd.Monitor(_more=True)))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-KERNEL = "6.12"
-LAB = {"host": True, "builds": ["6.12"], "timeout": 1800}
+KERNEL = "6.12-swd"
+LAB = {"host": True, "builds": ["6.12-swd"], "timeout": 1800}
 BUILD = Path(os.environ.get("SWD_BUILD", HERE.parents[1] / "build/plain"))
 # What swd links, as Debian 13 calls it, and what the guest's half needs.
 WITH = ("libev4t64,libnl-3-200,libnl-genl-3-200,libsqlite3-0,libcjson1,libyaml-0-2,iproute2,kmod,"
@@ -66,6 +66,24 @@ def test_varlinkctl_takes_pieces(heard):
     assert len(pieces) > 1
     names = [rule["name"] for piece in pieces for rule in piece["rules"]]
     assert names == [f"rule-{i}" for i in range(400)]
+
+
+def judge_measured(pieces):
+    """News of how far it is, and then the figures."""
+    *news, last = pieces
+    assert len(news) > 1 and not any(piece["measured"] for piece in news)
+    done = [piece["progress"]["done"] for piece in news]
+    assert done == sorted(done) and done[-1] < news[-1]["progress"]["total"]
+    assert last["progress"] is None and last["measured"]["port"] == "sim0"
+    assert last["measured"]["frames"] in [row["frames"] for row in last["measured"]["tries"]]
+
+
+def test_varlinkctl_measures(heard):
+    judge_measured([json.loads(line) for line in good(heard["varlinkctl"]["measure"]).splitlines() if line])
+
+
+def test_python_measures(heard):
+    judge_measured(heard["python"]["measure"])
 
 
 def test_python_introspects(heard):

@@ -57,6 +57,14 @@ def test_json(path):
               shown.stdout)
 
 
+def test_measure(path):
+    """News of how far it is come to who asks for more, and not into the answer of sw-cli."""
+    done = cli(path, "tx", "measure", "lan2")
+    check("measure", done.returncode == 0 and done.stdout.startswith("lan2: 8 frames") and not done.stderr, done)
+    news = cli(path, "--more", "call", "MeasureTx", '{"port":"lan2"}').stdout
+    check("news of it", news.count('"total": 219') == 3 and news.count('"progress": null') == 1, news)
+
+
 def test_export(path):
     """Byte for byte: no byte more, none less, none other."""
     done = subprocess.run([SW_CLI, "--socket", path, "export"], capture_output=True, timeout=60, check=False)
@@ -94,6 +102,7 @@ def main():
         path = paper.stdout.readline().strip()
         test_commands(path)
         test_json(path)
+        test_measure(path)
         test_export(path)
         test_monitor(path, paper)
     test_many_rules()

@@ -9,6 +9,7 @@ Each cases/*.case has sections, begun by a line "== NAME":
              it says "continues"; without the section nobody listens at the socket
     calls    what sw-cli must have sent, one JSON message a line
     stdout, stderr, code
+    terminal if the case has it, standard error is one; what came there, \\r and \\e spelt out
 
 run_cli.py SW_CLI [--update] [CASE...]; --update writes what came instead of comparing it.
 """
@@ -16,6 +17,7 @@ import difflib
 import json
 import os
 import pathlib
+import pty
 import shlex
 import socket
 import subprocess
@@ -24,7 +26,7 @@ import tempfile
 import threading
 
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
-WRITTEN = ("calls", "stdout", "stderr", "code")
+WRITTEN = ("calls", "stdout", "stderr", "terminal", "code")
 
 
 def read_case(path):
@@ -84,15 +86,29 @@ def run_case(program, case, folder):
     if "replies" in case:
         daemon = Daemon(path, case["replies"].splitlines())
     env = dict(os.environ, TZ="UTC", LC_ALL="C.UTF-8")
+    seen, terminal = pty.openpty() if "terminal" in case else (None, subprocess.PIPE)
     done = subprocess.run([program, "--socket", path, *shlex.split(case["args"])], env=env, text=True,
-                          input=case.get("input", ""), capture_output=True, cwd=folder, timeout=30,
-                          check=False)
+                          input=case.get("input", ""), stdout=subprocess.PIPE, stderr=terminal, cwd=folder,
+                          timeout=30, check=False)
     if daemon:
         daemon.listener.close()
         daemon.join(0.2)
     tidy = lambda text: text.replace(path, "SOCKET")
     return {"calls": "".join(line + "\n" for line in (daemon.heard if daemon else [])),
-            "stdout": tidy(done.stdout), "stderr": tidy(done.stderr), "code": f"{done.returncode}\n"}
+            "stdout": tidy(done.stdout), "stderr": tidy(done.stderr or ""),
+            "terminal": on_terminal(seen, terminal) if seen else "", "code": f"{done.returncode}\n"}
+
+
+def on_terminal(seen, terminal):
+    """What waits there, a line for each time that it began a line anew."""
+    end, text = b"<end>", b""
+    os.write(terminal, end)
+    while not text.endswith(end):
+        text += os.read(seen, 1 << 16)
+    os.close(seen)
+    os.close(terminal)
+    text = text.removesuffix(end).decode().replace("\r\n", "\n")
+    return text.replace("\r", "\n\\r").replace("\x1b", "\\e").strip("\n") + "\n"
 
 
 def compare(name, case, got):

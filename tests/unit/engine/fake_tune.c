@@ -57,10 +57,9 @@ int tune_step(struct tune *t)
 	return 0;
 }
 
-void tune_progress(const struct tune *t, uint32_t *ret_done, uint32_t *ret_total)
+void tune_progress(const struct tune *t, struct tune_progress *ret)
 {
-	*ret_done = t->done;
-	*ret_total = SLICES;
+	*ret = (struct tune_progress){ t->done, SLICES, t->done ? 1u << t->done : 0 };
 }
 
 const struct tune_result *tune_result(const struct tune *t)

@@ -30,12 +30,17 @@ static void on_ready(void *data)
 	((struct rig *)data)->ready = true;
 }
 
+static void on_progress(struct job *job, const struct job_progress *p, void *data)
+{
+	job->progress(p, job->data);
+}
+
 void rig_begin(struct rig *r, enum bypass_ability ability)
 {
 	*r = (struct rig){ 0 };
 	/* In memory where that can be had: the store waits for its disk. */
-	strcpy(r->dir, access("/dev/shm", W_OK) == 0 ? "/dev/shm/swd-rig-XXXXXX"
-						     : "/tmp/swd-rig-XXXXXX");
+	strcpy(r->dir,
+	       access("/dev/shm", W_OK) == 0 ? "/dev/shm/swd-rig-XXXXXX" : "/tmp/swd-rig-XXXXXX");
 	assert_non_null(mkdtemp(r->dir));
 	snprintf(r->config, sizeof(r->config), "%s/swd.yaml", r->dir);
 	snprintf(r->state, sizeof(r->state), "%s/state", r->dir);
@@ -81,7 +86,7 @@ void rig_write(struct rig *r, const char *yaml)
 void rig_make(struct rig *r)
 {
 	struct engine_options options = { .config_path = r->config, .state_dir = r->state };
-	struct owner_listener listener = { on_snapshot, on_event, on_ready, r };
+	struct owner_listener listener = { on_snapshot, on_event, on_ready, on_progress, r };
 
 	fake_reset_counts();
 	assert_int_equal(owner_new(&options, &listener, &r->pulse, &r->o), 0);

@@ -8,6 +8,7 @@
 
 #include "config/base/log.h"
 #include "daemon/engine/pulse.h"
+#include "fake_tune.h"
 #include "files.h"
 #include "rig.h"
 
@@ -17,6 +18,8 @@ struct outer {
 	struct engine *engine;
 	pthread_t thread;
 	size_t snapshots, events, done, cancelled, wanted_done;
+	size_t told; /* how far a measurement is */
+	struct job_progress last;
 	size_t repaired_after; /* so many jobs */
 	uint64_t last_number;
 	bool ready;
@@ -98,10 +101,23 @@ static void on_done(struct job *job, void *data)
 	maybe_stop(out);
 }
 
+static void on_progress(const struct job_progress *p, void *data)
+{
+	struct outer *out = data;
+
+	assert_true(pthread_equal(pthread_self(), out->thread));
+	assert_int_equal(out->done + out->cancelled, 0);
+	assert_in_range(p->done, out->last.done, p->total - 1);
+	out->last = *p;
+	out->told++;
+}
+
 static void submit(struct outer *out, enum job_type type, const char *text)
 {
 	struct job *job = job_new(type);
 
+	COPY_NAME(job->port, "eth0");
+	job->progress = type == JOB_MEASURE ? on_progress : NULL;
 	job->text = text ? strdup(text) : NULL;
 	job->text_size = text ? strlen(text) : 0;
 	job->done = on_done;
@@ -170,6 +186,23 @@ static void repair_waits_for_no_row_of_jobs(void **state)
 	end(&out);
 }
 
+/* Its news come before its end, and the newest always. */
+static void a_measurement_tells_how_far_it_is(void **state)
+{
+	struct outer out;
+
+	fake_tune = (struct fake_tune){ .verdict = TUNE_CHOSEN, .frames = 16 };
+	begin(&out);
+	wait_for_rest(&out);
+	submit(&out, JOB_MEASURE, NULL);
+	loop_run(out.loop);
+	assert_int_equal(out.done, 1);
+	assert_in_range(out.told, 1, 3);
+	assert_int_equal(out.last.done, 2);
+	assert_int_equal(out.last.frames, 4);
+	end(&out);
+}
+
 static void an_end_cancels_what_waits(void **state)
 {
 	struct outer out;
@@ -207,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_jobs_are_done_and_the_last_file_wins),
 		cmocka_unit_test(repair_waits_for_no_row_of_jobs),
+		cmocka_unit_test(a_measurement_tells_how_far_it_is),
 		cmocka_unit_test(an_end_cancels_what_waits),
 		cmocka_unit_test(pulse_tells_a_hang_from_a_wait),
 	};

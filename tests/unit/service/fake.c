@@ -158,6 +158,8 @@ static void do_confirm(struct fake *f, struct job *job)
 /* Others use each port but lan2. */
 static void do_measure(struct job *job)
 {
+	for (uint32_t i = 0; job->progress && i < 3; i++)
+		job->progress(&(struct job_progress){ i, 219, i }, job->data);
 	if (!streq(job->port, "lan2") && !job->force) {
 		refuse(job, JOB_NOT_MEASURED, "others use it");
 		return;

@@ -240,8 +240,12 @@ struct snapshot *sample_snapshot_rules(size_t more)
 	assert_non_null(s->config);
 	put_ports(s->config, s->found);
 	put_tx(s->config, s->found);
-	assert_int_equal(
-		measured_put(&s->measured, &(struct measured){ .dev = "lan2", .frames = 4 }), 0);
+	assert_int_equal(measured_put(&s->measured, &(struct measured){ .dev = "lan2",
+									.driver = "swsim",
+									.frames = 4,
+									.noisy = true }),
+			 0);
+	turns_vain(&s->turns, "lan2", 0, &(struct turns_pace){ 0 }, "the machine was busy");
 	b->id = 10;
 	strcpy(b->name, "edge");
 	b->offload = OFFLOAD_REQUIRED;

@@ -156,6 +156,8 @@ static void test_tx(void **state)
 	assert_true(cJSON_IsTrue(at(v, "queues_differ")));
 	is_text(named(ports, "name", "lan9"), "state", "waiting");
 	is_number(at(port, "measured"), "frames", 4);
+	assert_true(cJSON_IsTrue(at(at(port, "measured"), "noisy")));
+	is_text(at(port, "waits"), "text", "the machine was busy");
 	assert_true(cJSON_IsNull(at(named(ports, "name", "lan9"), "measured")));
 	cJSON_Delete(p);
 }
@@ -170,6 +172,45 @@ static void test_measure_tx(void **state)
 	is_number(at(m, "tries")->child, "took_ps", 640000);
 	cJSON_Delete(p);
 	cJSON_Delete(ask("MeasureTx", "{\"port\":\"lan1\",\"force\":true}"));
+}
+
+/* Who asks for more learns how far it is, and then the same; be it that it fails. */
+static void test_measure_tx_in_pieces(void **state)
+{
+	int fd = client_connect(&fake);
+
+	for (int good = 1; good >= 0; good--) {
+		char *answer;
+
+		client_say(fd, good ? "{\"method\":\"io.swd.Switch.MeasureTx\",\"more\":true,"
+				      "\"parameters\":{\"port\":\"lan2\"}}"
+				    : "{\"method\":\"io.swd.Switch.MeasureTx\",\"more\":true,"
+				      "\"parameters\":{\"port\":\"lan1\"}}");
+		for (int i = 0; i < 3; i++) {
+			cJSON *reply, *p;
+
+			answer = client_hear(fd);
+			reply = cJSON_Parse(answer);
+			assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "continues")));
+			p = cJSON_GetObjectItem(reply, "parameters");
+			shape_check("MeasureTx", p);
+			assert_true(cJSON_IsNull(at(p, "measured")));
+			is_number(at(p, "progress"), "done", i);
+			is_number(at(p, "progress"), "total", 219);
+			assert_int_equal(cJSON_IsNull(at(at(p, "progress"), "frames")), i == 0);
+			is_text(p, "text",
+				i == 0	 ? "listens whether others use it"
+				: i == 1 ? "1 frame to a doorbell, 1 of 219 steps"
+					 : "2 frames to a doorbell, 2 of 219 steps");
+			cJSON_Delete(reply);
+			free(answer);
+		}
+		answer = client_hear(fd);
+		assert_null(strstr(answer, "continues"));
+		assert_non_null(strstr(answer, good ? "\"progress\":null" : "NotMeasured"));
+		free(answer);
+	}
+	close(fd);
 }
 
 static void test_blocks(void **state)
@@ -539,6 +580,7 @@ int main(void)
 		TEST(test_ports),
 		TEST(test_tx),
 		TEST(test_measure_tx),
+		TEST(test_measure_tx_in_pieces),
 		TEST(test_blocks),
 		TEST(test_rules),
 		TEST(test_rule_waits),
