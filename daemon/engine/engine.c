@@ -93,6 +93,17 @@ static void on_progress(struct job *job, const struct job_progress *p, void *dat
 	loop_wake(e->outer);
 }
 
+static bool is_awaited(void *data)
+{
+	struct engine *e = data;
+	bool awaited;
+
+	pthread_mutex_lock(&e->lock);
+	awaited = e->jobs.applies > 0;
+	pthread_mutex_unlock(&e->lock);
+	return awaited;
+}
+
 static void finish(struct engine *e, struct job *list)
 {
 	pthread_mutex_lock(&e->lock);
@@ -325,7 +336,8 @@ static int start_thread(struct engine *e)
 int engine_start(struct loop *loop, const struct engine_options *options,
 		 const struct engine_listener *listener, struct engine **ret)
 {
-	struct owner_listener inner = { on_snapshot, on_event, on_ready, on_progress, NULL };
+	struct owner_listener inner = { on_snapshot, on_event,	 on_ready,
+					on_progress, is_awaited, NULL };
 	_cleanup_(engine_freep) struct engine *e = calloc(1, sizeof(*e));
 	int r;
 

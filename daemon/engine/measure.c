@@ -163,6 +163,10 @@ static int run(struct engine_owner *o, const char *dev, struct job *job, struct 
 		more = tune_step(t);
 		pulse_go(o->pulse);
 		owner_between(o);
+		/* Who asked for it has the first word. */
+		if (more > 0 && !job && o->listener.awaited &&
+		    o->listener.awaited(o->listener.data))
+			return -EINTR;
 	} while (more > 0);
 	*ret = *tune_result(t);
 	return 0;
@@ -198,7 +202,8 @@ static int find_out(struct engine_owner *o, const char *dev, struct job *job, st
 	int r = run(o, dev, job, &result);
 
 	if (r < 0) {
-		snprintf(words, WORDS, "it can't be measured: %s", strerror(-r));
+		snprintf(words, WORDS, "it can't be measured: %s",
+			 r == -EINTR ? "an apply came" : strerror(-r));
 		return r;
 	}
 	snprintf(words, WORDS, "%s", result.words);
@@ -396,7 +401,7 @@ static void measure_now(struct engine_owner *o, const char *dev)
 		return;
 	turns_vain(&o->turns, dev, now_monotonic_ns(), &in_vain, words);
 	snprintf(about, sizeof(about), "port %s", dev);
-	if (!figures_of(o, dev))
+	if (r != -EINTR && !figures_of(o, dev))
 		alert_set(&o->alerts, "unmeasured", about, "flush: auto waits: %s", words);
 	owner_news(o);
 }

@@ -9,7 +9,8 @@
  * Noisy figures count until there are better ones: see turns.h for when these are sought. They take
  * no good ones' place.
  *
- * It takes seconds, in slices: in between events are taken and repairs made; jobs wait.
+ * It takes seconds, in slices: in between events are taken and repairs made. Jobs wait, but no
+ * apply for what nobody asked for.
  */
 #ifndef SWD_ENGINE_MEASURE_H
 #define SWD_ENGINE_MEASURE_H

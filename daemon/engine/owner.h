@@ -30,6 +30,8 @@ struct owner_listener {
 	void (*ready)(void *data);
 	/* Of a job that wants to know; NULL: nobody does. */
 	void (*progress)(struct job *job, const struct job_progress *p, void *data);
+	/* Does an apply wait? NULL: none ever does. */
+	bool (*awaited)(void *data);
 	void *data;
 };
 

@@ -34,6 +34,7 @@ int tune_step(struct tune *t)
 {
 	struct tune_result *r = &t->result;
 
+	fake_tune.slices++;
 	if (++t->done == 2 && fake_tune.between)
 		fake_tune.between();
 	if (t->done < SLICES)

@@ -12,9 +12,10 @@ struct fake_tune {
 	int error;	       /* of tune_open() */
 	void (*between)(void); /* in the second slice: what others do meanwhile */
 
-	size_t runs;  /* begun */
-	bool forced;  /* the last one */
-	char dev[16]; /* likewise */
+	size_t runs;   /* begun */
+	size_t slices; /* done, of all of them */
+	bool forced;   /* the last one */
+	char dev[16];  /* likewise */
 };
 
 extern struct fake_tune fake_tune;

@@ -35,6 +35,11 @@ static void on_progress(struct job *job, const struct job_progress *p, void *dat
 	job->progress(p, job->data);
 }
 
+static bool is_awaited(void *data)
+{
+	return ((struct rig *)data)->awaited;
+}
+
 void rig_begin(struct rig *r, enum bypass_ability ability)
 {
 	*r = (struct rig){ 0 };
@@ -86,7 +91,8 @@ void rig_write(struct rig *r, const char *yaml)
 void rig_make(struct rig *r)
 {
 	struct engine_options options = { .config_path = r->config, .state_dir = r->state };
-	struct owner_listener listener = { on_snapshot, on_event, on_ready, on_progress, r };
+	struct owner_listener listener = { on_snapshot, on_event,   on_ready,
+					   on_progress, is_awaited, r };
 
 	fake_reset_counts();
 	assert_int_equal(owner_new(&options, &listener, &r->pulse, &r->o), 0);

@@ -15,6 +15,7 @@ struct rig {
 	struct engine_owner *o;
 	struct snapshot *newest;
 	bool ready;
+	bool awaited;	      /* an apply waits */
 	char events[64][400]; /* "repaired about: text"; the last ones are dropped */
 	size_t event_count;
 };

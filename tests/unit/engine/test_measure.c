@@ -448,6 +448,25 @@ static void somebody_asks(void **state)
 	rig_end(&r);
 }
 
+/* Nobody waits for what nobody asked for. */
+static void an_apply_comes_first(void **state)
+{
+	struct rig r;
+
+	begin(&r, AUTO);
+	r.awaited = true;
+	tick(&r);
+	assert_int_equal(fake_tune.runs, 1);
+	assert_int_equal(fake_tune.slices, 1);
+	assert_int_equal(is("eth0"), 1);
+	assert_in_range(due_in(&r), 20, 30);
+	assert_null(rig_alert(&r, "unmeasured"));
+	/* On demand it is carried out. */
+	job_free(measure(&r, "eth0", false));
+	assert_int_equal(is("eth0"), 16);
+	rig_end(&r);
+}
+
 static void break_something(void)
 {
 	fake_set_up("lan1", false);
@@ -490,6 +509,7 @@ int main(void)
 		cmocka_unit_test(what_can_not_be_measured_now_waits),
 		cmocka_unit_test(what_need_not_be_measured_is_left_alone),
 		cmocka_unit_test(somebody_asks),
+		cmocka_unit_test(an_apply_comes_first),
 		cmocka_unit_test(repairs_are_made_meanwhile),
 	};
 
