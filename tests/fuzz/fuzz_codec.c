@@ -3,6 +3,7 @@
  * libFuzzer target: any bytes as a message of the kernel, through every codec that reads. Built by
  * clang with -fsanitize=fuzzer,address,undefined; corpus: corpus_codec/.
  */
+#include <linux/ethtool_netlink.h>
 #include <linux/rtnetlink.h>
 
 #include "daemon/kernel/codec.h"
@@ -28,6 +29,26 @@ static void read_back(struct object *o)
 	if (m && codec_filter.put(m, KERNEL_ADD, o, NULL, &test_names) == 0) {
 		if (codec_filter.parse(nlmsg_hdr(m), &test_names, &again) < 0 || !again ||
 		    !kind_ops(KIND_FILTER)->satisfied(o, again))
+			__builtin_trap();
+	}
+	nlmsg_free(m);
+	object_unref(again);
+}
+
+/* The same for how a device sends: what was read can be asked for, and reads as it was. */
+static void read_back_tx(const struct tx *t)
+{
+	static const struct family family = { .id = 20, .version = ETHTOOL_GENL_VERSION };
+	struct nl_msg *m = nlmsg_alloc();
+	struct tx *again = NULL;
+	uint8_t command =
+		t->part == TX_RING ? ETHTOOL_MSG_RINGS_GET_REPLY : ETHTOOL_MSG_COALESCE_GET_REPLY;
+
+	if (m && family_begin(&family, m, command) == 0) {
+		if (tx_put_set(m, t, NULL) < 0 || tx_parse(nlmsg_hdr(m), &again) < 0 || !again)
+			__builtin_trap();
+		if (!streq(again->dev, t->dev) || again->part != t->part || again->has != t->has ||
+		    memcmp(again->value, t->value, sizeof(t->value)) != 0)
 			__builtin_trap();
 	}
 	nlmsg_free(m);
@@ -61,8 +82,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_back(o);
 	}
 	bypass_genl_parse(h, &reading);
-	if (tx_parse(h, &tx) == 0)
+	if (tx_parse(h, &tx) == 0 && tx) {
+		read_back_tx(tx);
 		object_unref(tx);
+	}
 	object_unref(o);
 	free(h);
 	return 0;

@@ -16,7 +16,7 @@ LAB = {"host": True, "timeout": 1800, "all_only": True}
 GOLDEN = REPO / "tests/golden/codec"
 # What speaks to the kernel or keeps something, and what that stands on.
 TESTS = ("base", "match", "state", "yaml_tree", "yaml_schema", "yaml_load", "yaml_golden", "kernel_exchange",
-         "kernel_silent", "kernel_codec", "golden_codec", "policy-compile", "policy-place", "engine_store",
+         "kernel_silent", "kernel_codec", "golden_codec", "golden_tx", "policy-compile", "policy-place", "engine_store",
          "engine_ownership", "engine_repair")
 SHOW = r"""
 #include <linux/rtnetlink.h>

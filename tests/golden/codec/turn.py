@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns the bytes of filters.txt into those of a big-endian machine:
+"""Turns the bytes of filters.txt, or of tx.txt, into those of a big-endian machine:
 
     turn.py filters.txt TURNED
 
@@ -37,6 +37,11 @@ ACTIONS = {
 }
 STATS = {1: "QIbbbb", 3: "IIIII", 6: STAYS, 7: "QIbbbb", 8: "Q"}
 ACTION = {1: STAYS, 3: "I", 4: STATS, 5: STAYS, 6: STAYS, 7: "II", 8: "II", 10: "I"}
+# ethtool's family, by command: what is set or asked of rings and of coalescing, and the answers.
+HEADER = {1: "I", 2: STAYS, 3: "I"}
+RINGS = {1: HEADER} | {t: "I" for t in (*range(2, 11), 12)} | {t: "b" for t in (11, 13, 14)}
+COALESCE = {1: HEADER} | {t: "I" for t in (*range(2, 11), *range(13, 24))} | {t: "b" for t in (11, 12, 24, 25)}
+COMMANDS = {0x0f: RINGS, 0x10: RINGS, 0x13: COALESCE, 0x14: COALESCE}
 SIZES = {"b": 1, "H": 2, "I": 4, "Q": 8}
 
 
@@ -97,8 +102,15 @@ def message(data):
     return head[:32] + pref[::-1] + protocol + nest({1: STAYS, 2: options, 11: "I"}, data[36:])
 
 
+def generic(data):
+    """genlmsghdr, attributes. An answer has the number of what was asked."""
+    return plain("bbH", data[:4]) + nest(COMMANDS[data[0]], data[4:])
+
+
 def line(text):
     what, _, rest = text.partition(" ")
+    if what in ("asked", "answer"):
+        return f"{what} {generic(bytes.fromhex(rest)).hex()}"
     return f"{what} {message(bytes.fromhex(rest)).hex()}" if what in ("add", "sent", "told") else text
 
 
