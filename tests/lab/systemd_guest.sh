@@ -213,6 +213,7 @@ put one
 note start systemctl start swd
 state started
 note started.process cat "/proc/$(unit MainPID)/status"
+note started.mounts cat "/proc/$(unit MainPID)/mountinfo"
 note started.threads sh -c 'grep -H "^Cap" /proc/$0/task/*/status' "$(unit MainPID)"
 strangers
 reloads

@@ -133,6 +133,12 @@ def test_what_devices_have_as_files_can_be_set_in_the_sandbox(seen):
     assert [line.split(":")[1] for line in seen.good("doorbells").splitlines()] == ["8", "1"]
 
 
+def test_of_sysfs_only_devices_can_be_written(seen):
+    """The last mount at a place is the one that is seen there."""
+    modes = {line.split()[4]: line.split()[5].split(",")[0] for line in seen.good("started.mounts").splitlines()}
+    assert [modes[path] for path in ("/sys", "/sys/devices", "/sys/devices/system")] == ["ro", "rw", "ro"]
+
+
 def test_least_privilege(seen, capsys):
     unit, process = seen.unit("started"), dict(
         line.split(":\t", 1) for line in seen.good("started.process").splitlines() if ":\t" in line)
