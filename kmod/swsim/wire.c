@@ -2,10 +2,10 @@
 /*
  * The wire: the netdev at the far end of a port's cable. A frame sent on it arrives at the port,
  * where exec.c looks at it; a frame that leaves the port is received here. It may move to another
- * network namespace. It has a receive queue with NAPI, as a card has, so that nothing recurses and a
- * queue that is full loses frames. As it stands the CPU that sent takes them in when it is done with
- * sending, and pays for it; with /sys/class/net/sim0w/threaded a thread does, as another machine
- * would.
+ * network namespace. It has a receive queue with NAPI, as a card has, so that nothing recurses and
+ * a queue that is full loses frames. As it stands the CPU that sent takes them in when it is done
+ * with sending, and pays for it; with /sys/class/net/sim0w/threaded a thread does, as another
+ * machine would.
  */
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>

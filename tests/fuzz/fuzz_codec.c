@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * libFuzzer target: any bytes as a message of the kernel, through every codec that reads. Built by
- * clang with -fsanitize=fuzzer,address,undefined; corpus: corpus_codec/.
+ * clang with -fsanitize=fuzzer,address,undefined; corpus: corpus/codec/.
  */
 #include <linux/ethtool_netlink.h>
 #include <linux/rtnetlink.h>
