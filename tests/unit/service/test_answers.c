@@ -7,74 +7,9 @@
 #include <cjson/cJSON.h>
 
 #include "daemon/service/tally.h"
+#include "tests/unit/service/answer.h"
 #include "tests/unit/service/fake.h"
 #include "tests/unit/service/shape.h"
-
-/* The parameters of the reply to one call, checked against the interface text. */
-static cJSON *ask(const char *method, const char *parameters)
-{
-	char message[200];
-	int fd = client_connect(&fake);
-	char *answer;
-	cJSON *reply, *p;
-
-	snprintf(message, sizeof(message), "{\"method\":\"io.swd.Switch.%s\",\"parameters\":%s}",
-		 method, parameters ? parameters : "{}");
-	answer = client_ask(fd, message);
-	reply = cJSON_Parse(answer);
-	assert_non_null(reply);
-	p = cJSON_DetachItemFromObject(reply, "parameters");
-	if (!p || cJSON_GetObjectItem(reply, "error"))
-		fail_msg("%s: %s", method, answer);
-	shape_check(method, p);
-	cJSON_Delete(reply);
-	free(answer);
-	close(fd);
-	return p;
-}
-
-static const cJSON *at(const cJSON *o, const char *name)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(o, name);
-
-	if (!m)
-		fail_msg("no member %s", name);
-	return m;
-}
-
-static void is_text(const cJSON *o, const char *name, const char *wanted)
-{
-	const cJSON *m = at(o, name);
-
-	if (!wanted) {
-		assert_true(cJSON_IsNull(m));
-		return;
-	}
-	assert_true(cJSON_IsString(m));
-	assert_string_equal(m->valuestring, wanted);
-}
-
-static void is_number(const cJSON *o, const char *name, double wanted)
-{
-	const cJSON *m = at(o, name);
-
-	assert_true(cJSON_IsNumber(m));
-	if (m->valuedouble != wanted)
-		fail_msg("%s is %f, wanted %f", name, m->valuedouble, wanted);
-}
-
-static const cJSON *named(const cJSON *list, const char *key, const char *name)
-{
-	const cJSON *m;
-
-	cJSON_ArrayForEach(m, list)
-	{
-		if (strcmp(at(m, key)->valuestring, name) == 0)
-			return m;
-	}
-	fail_msg("no %s %s", key, name);
-	return NULL;
-}
 
 static void test_status(void **state)
 {
@@ -129,88 +64,6 @@ static void test_ports(void **state)
 	is_text(port, "link", "eth0");
 	is_number(port, "vlan", 10);
 	cJSON_Delete(p);
-}
-
-static void test_tx(void **state)
-{
-	cJSON *p = ask("Tx", NULL);
-	const cJSON *ports = at(p, "ports"), *port = named(ports, "name", "lan2"), *v;
-
-	assert_int_equal(cJSON_GetArraySize(ports), 2);
-	is_text(port, "state", "differs");
-	assert_int_equal(cJSON_GetArraySize(at(port, "values")), 7);
-	v = named(at(port, "values"), "name", "flush");
-	assert_true(cJSON_IsTrue(at(v, "auto")));
-	assert_true(cJSON_IsNull(at(v, "wanted")));
-	assert_true(cJSON_IsFalse(at(v, "differs")));
-	is_number(v, "found", 1);
-	v = named(at(port, "values"), "name", "ring");
-	is_text(v, "part", "ring");
-	assert_true(cJSON_IsTrue(at(v, "differs")));
-	is_number(v, "wanted", 512);
-	is_number(v, "found", 256);
-	is_number(v, "most", 4096);
-	v = named(at(port, "values"), "name", "tx-frames");
-	assert_true(cJSON_IsNull(at(v, "found")));
-	v = named(at(port, "values"), "name", "limit-max");
-	assert_true(cJSON_IsTrue(at(v, "queues_differ")));
-	is_text(named(ports, "name", "lan9"), "state", "waiting");
-	is_number(at(port, "measured"), "frames", 4);
-	assert_true(cJSON_IsTrue(at(at(port, "measured"), "noisy")));
-	is_text(at(port, "waits"), "text", "the machine was busy");
-	assert_true(cJSON_IsNull(at(named(ports, "name", "lan9"), "measured")));
-	cJSON_Delete(p);
-}
-
-static void test_measure_tx(void **state)
-{
-	cJSON *p = ask("MeasureTx", "{\"port\":\"lan2\"}");
-	const cJSON *m = at(p, "measured");
-
-	is_text(p, "text", "8 frames to a doorbell");
-	is_number(m, "doorbell_ps", 53100);
-	is_number(at(m, "tries")->child, "took_ps", 640000);
-	cJSON_Delete(p);
-	cJSON_Delete(ask("MeasureTx", "{\"port\":\"lan1\",\"force\":true}"));
-}
-
-/* Who asks for more learns how far it is, and then the same; be it that it fails. */
-static void test_measure_tx_in_pieces(void **state)
-{
-	int fd = client_connect(&fake);
-
-	for (int good = 1; good >= 0; good--) {
-		char *answer;
-
-		client_say(fd, good ? "{\"method\":\"io.swd.Switch.MeasureTx\",\"more\":true,"
-				      "\"parameters\":{\"port\":\"lan2\"}}"
-				    : "{\"method\":\"io.swd.Switch.MeasureTx\",\"more\":true,"
-				      "\"parameters\":{\"port\":\"lan1\"}}");
-		for (int i = 0; i < 3; i++) {
-			cJSON *reply, *p;
-
-			answer = client_hear(fd);
-			reply = cJSON_Parse(answer);
-			assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "continues")));
-			p = cJSON_GetObjectItem(reply, "parameters");
-			shape_check("MeasureTx", p);
-			assert_true(cJSON_IsNull(at(p, "measured")));
-			is_number(at(p, "progress"), "done", i);
-			is_number(at(p, "progress"), "total", 219);
-			assert_int_equal(cJSON_IsNull(at(at(p, "progress"), "frames")), i == 0);
-			is_text(p, "text",
-				i == 0	 ? "listens whether others use it"
-				: i == 1 ? "1 frame to a doorbell, 1 of 219 steps"
-					 : "2 frames to a doorbell, 2 of 219 steps");
-			cJSON_Delete(reply);
-			free(answer);
-		}
-		answer = client_hear(fd);
-		assert_null(strstr(answer, "continues"));
-		assert_non_null(strstr(answer, good ? "\"progress\":null" : "NotMeasured"));
-		free(answer);
-	}
-	close(fd);
 }
 
 static void test_blocks(void **state)
@@ -578,9 +431,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_status),
 		TEST(test_ports),
-		TEST(test_tx),
-		TEST(test_measure_tx),
-		TEST(test_measure_tx_in_pieces),
 		TEST(test_blocks),
 		TEST(test_rules),
 		TEST(test_rule_waits),
