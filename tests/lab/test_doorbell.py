@@ -6,6 +6,7 @@ import itertools
 import mmap
 import socket
 import struct
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -146,15 +147,12 @@ def test_order_around_the_ring(n):
 
 
 class OtherRing(Ring):
-    """A ring of 16 frames of any version, with struct tpacket_hdr, tpacket2_hdr or tpacket3_hdr before
-    each, and of either kind of socket."""
-    # How a header is packed of a status and a length, where its status is, where the frame begins
-    HEADERS = {1: (lambda status, length: struct.pack("=QI", status, length), 0, 32),
-               2: (lambda status, length: struct.pack("=II", status, length), 0, 32),
-               3: (lambda status, length: struct.pack("=16xII", length, status), 20, 48)}
+    """A ring of 16 frames, each behind a struct tpacket_hdr, tpacket2_hdr or tpacket3_hdr."""
+    # Where a header has its status and its length, and where the frame begins
+    HEADERS = {1: (0, 8, 32), 2: (0, 4, 32), 3: (20, 16, 48)}
 
     def __init__(self, version, doorbell, kind=socket.SOCK_RAW):
-        self.packed, self.status_at, self.data_at = self.HEADERS[version]
+        self.status_at, self.length_at, self.data_at = self.HEADERS[version]
         self.frames, self.size, self.next = 16, 2048, 0
         self.socket = socket.socket(socket.AF_PACKET, kind, 0)
         self.set(PACKET_VERSION, version - 1)
@@ -166,14 +164,13 @@ class OtherRing(Ring):
         self.bind("ts0")
 
     def status(self, slot):
-        at = slot % self.frames * self.size
-        return struct.unpack_from("=I", self.map, at + self.status_at)[0]
+        return struct.unpack_from("=I", self.map, slot % self.frames * self.size + self.status_at)[0]
 
     def write(self, slot, frame, length=None, status=SEND_REQUEST):
         at = slot % self.frames * self.size
         self.map[at + self.data_at:at + self.data_at + len(frame)] = frame
-        header = self.packed(status, len(frame) if length is None else length)
-        self.map[at:at + len(header)] = header
+        struct.pack_into("=I", self.map, at + self.length_at, length or len(frame))
+        struct.pack_into("=I", self.map, at + self.status_at, status)
 
 
 @every_n
@@ -448,41 +445,57 @@ def test_device_gone_while_a_send_waits(n, links):
 
 
 @every_n
+def test_a_device_without_queues(n):
+    """The send waits for another device; its own, which it holds, has been unregistered when it goes on."""
+    gone = Path("/sys/class/net/gone0")
+    swsimlab.run("ip", "link", "add", gone.name, "up", "type", "dummy")
+    with Ring("ts0", doorbell=n) as ring:
+        ring.put(frame(1, HOLD))
+        assert ring.send(socket.MSG_DONTWAIT) == 60
+        ring.bind(gone.name)
+
+        def go():
+            with subprocess.Popen(["ip", "link", "delete", gone.name]):     # ends with the send
+                while gone.exists():
+                    time.sleep(0.01)
+                ring.put(*numbered(5, 2))
+                release("ts0")
+        assert while_sending(ring, go) == -errno.ENOBUFS
+        assert ring.statuses(6) == [AVAILABLE] + [SEND_REQUEST] * 5
+        ring.bind("ts0")
+        assert ring.send() == 300
+    assert taken() == [1, 2, 3, 4, 5, 6]
+
+
+@every_n
 def test_a_socket_that_closes_while_the_driver_has_its_frames(n, links):
     """Nothing of the socket or its ring is touched when they are done, nor of those that were refused."""
-    with Ring("ts0", frames=32, doorbell=n) as ring:
-        ring.put(*numbered(10, what=HOLD), frame(11, BUSY), *numbered(9, 12))
-        assert ring.send(socket.MSG_DONTWAIT) == -errno.ENOBUFS
-        assert ring.statuses(20) == [SENDING] * 10 + [SEND_REQUEST] * 10
-    time.sleep(0.1)
-    release("ts0")
-    assert taken() == list(range(1, 11))
-    with Ring("ts0", frames=32, doorbell=n) as ring:
-        ring.put(*numbered(10, 21, what=HOLD))
-        assert ring.send(socket.MSG_DONTWAIT) == 600
-    links.up("ts0", False)                      # lets go of what is held
-    assert taken() == [*range(1, 11), *range(21, 31)]
+    for let_go in (lambda: release("ts0"), lambda: links.up("ts0", False)):
+        clear()
+        with Ring("ts0", frames=32, doorbell=n) as ring:
+            ring.put(*numbered(10, what=HOLD), frame(11, BUSY), *numbered(9, 12))
+            assert ring.send(socket.MSG_DONTWAIT) == -errno.ENOBUFS
+            assert ring.statuses(20) == [SENDING] * 10 + [SEND_REQUEST] * 10
+        time.sleep(0.1)
+        let_go()
+        assert taken() == list(range(1, 11))
 
 
 @every_n
 def test_options_that_change_while_it_sends(n):
     """Whoever sees the old and who the new one: every frame leaves once, and in its order."""
-    count = itertools.count(1)
+    done = threading.Event()
     with Ring("ts0", frames=256, doorbell=n) as ring:
-        done = threading.Event()
-
         def change():
-            for turn in itertools.count():
+            for turn in itertools.takewhile(lambda _: not done.is_set(), itertools.count()):
                 ring.set(PACKET_QDISC_BYPASS, turn % 3 > 0)
                 ring.set(PACKET_TX_DOORBELL_FRAMES, (n, 1, 0, MOST)[turn % 4])
                 device_frames("ts0", turn % MOST + 1)
-                if done.is_set():
-                    return
         thread = threading.Thread(target=change)
         thread.start()
         try:
-            for _ in range(20):
-                ring.put(*[frame(next(count)) for _ in range(256)])
+            for turn in range(20):
+                ring.put(*numbered(256, turn * 256 + 1))
                 assert ring.send() == 256 * 60
         finally:
             done.set()
