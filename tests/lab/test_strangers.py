@@ -69,12 +69,12 @@ def test_varlinkctl_takes_pieces(heard):
 
 
 def judge_measured(pieces):
-    """News of how far it is, and then the figures."""
+    """News of how far it is, and then the figures. python3-varlink leaves out what is null."""
     *news, last = pieces
-    assert len(news) > 1 and not any(piece["measured"] for piece in news)
+    assert len(news) > 1 and not any(piece.get("measured") for piece in news)
     done = [piece["progress"]["done"] for piece in news]
     assert done == sorted(done) and done[-1] < news[-1]["progress"]["total"]
-    assert last["progress"] is None and last["measured"]["port"] == "sim0"
+    assert not last.get("progress") and last["measured"]["port"] == "sim0"
     assert last["measured"]["frames"] in [row["frames"] for row in last["measured"]["tries"]]
 
 
