@@ -351,6 +351,14 @@ void measure_adopted(struct engine_owner *o)
 	measure_soon(o);
 }
 
+void measure_confirmed(struct engine_owner *o)
+{
+	/* Figures that were taken meanwhile. */
+	if (!all_resolved(o))
+		owner_changed(o);
+	measure_soon(o);
+}
+
 static bool can_be_measured(const struct engine_owner *o, const char *dev)
 {
 	const struct tx *found = tx_find(o->found, dev, TX_FLUSH);

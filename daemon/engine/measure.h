@@ -30,8 +30,9 @@ int measure_refresh(struct engine_owner *o);
 void measure_job(struct engine_owner *o, struct job *job);
 /* Something may be to be measured: looks soon. */
 void measure_soon(struct engine_owner *o);
-/* Another file is in force; a device came; a link came up. */
+/* Another file is in force; what was on trial may be so for good; a device came; a link came up. */
 void measure_adopted(struct engine_owner *o);
+void measure_confirmed(struct engine_owner *o);
 void measure_new(struct engine_owner *o, const char *dev);
 void measure_link_up(struct engine_owner *o, const char *dev);
 /* When o->measure_due has come. */

@@ -351,6 +351,7 @@ void owner_job(struct engine_owner *o, struct job *job)
 		break;
 	case JOB_CONFIRM:
 		confirm_job(o, job);
+		measure_confirmed(o);
 		publish_true(o);
 		break;
 	case JOB_REVERT:

@@ -127,6 +127,8 @@ static void write_waits(struct jsonw *w, const struct call *c, const char *dev)
 		write_null(w, "waits");
 	else if (!p->up || !p->facts.carrier)
 		write_wait(w, p->up ? "no carrier" : "it is down", NULL);
+	else if (s->armed.generation)
+		write_wait(w, "a generation waits for its confirmation", NULL);
 	else if (turn && turn->why[0])
 		write_wait(w, turn->why, turn);
 	else

@@ -446,7 +446,7 @@ def test_what_is_on_trial_is_not_measured_for(swd, sim0):
     swd.apply(AUTO.replace("tx: { flush: auto }", "mtu: 1500"))
     swd.file.write_text(AUTO)
     swd.cli("apply", "--confirm", "1h")
+    assert shown(swd)[0]["waits"]["text"] == "a generation waits for its confirmation"
     measures_nothing()
     swd.cli("confirm")
-    swd.process.send_signal(signal.SIGHUP)
     assert until_measured(swd)["frames"] == int(sim0.read_text())

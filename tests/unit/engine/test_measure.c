@@ -362,9 +362,17 @@ static void a_trial_waits_for_its_confirmation(void **state)
 	assert_int_equal(fake_tune.runs, 1);
 	assert_int_equal(is("eth0"), 1);
 	job_free(rig_job(&r, JOB_CONFIRM, 0));
-	r.o->repair_due = 0;
 	rig_settle(&r);
 	assert_int_equal(is("eth0"), 16);
+	/* What it was too early for is soon made good. */
+	rig_write(&r, AUTO "  lan2: { tx: { flush: auto } }\n");
+	job_free(rig_apply(&r, NULL, 60000));
+	tick(&r);
+	assert_int_equal(r.o->measure_due, OWNER_NEVER);
+	job_free(rig_job(&r, JOB_CONFIRM, 0));
+	assert_in_range(due_in(&r), 0, 2);
+	tick(&r);
+	assert_int_equal(is("lan2"), 16);
 	rig_end(&r);
 }
 

@@ -41,6 +41,7 @@ static void test_tx(void **state)
 enum lan2 {
 	LAN2_DOWN,
 	LAN2_WITHOUT_CARRIER,
+	LAN2_ON_TRIAL,
 	LAN2_FRESH, /* its turn comes, and nothing was tried yet */
 	LAN2_GOOD,
 	LAN2_OF_ANOTHER_DRIVER,
@@ -59,6 +60,9 @@ static void change_lan2(struct snapshot *s, enum lan2 how)
 		return;
 	case LAN2_WITHOUT_CARRIER:
 		p->facts.carrier = 0;
+		return;
+	case LAN2_ON_TRIAL:
+		s->armed.generation = 8;
 		return;
 	case LAN2_FRESH:
 		turns_end(&s->turns, "lan2");
@@ -88,6 +92,7 @@ static void test_what_a_measurement_waits_for(void **state)
 	} cases[] = {
 		{ LAN2_DOWN, "it is down", false, true },
 		{ LAN2_WITHOUT_CARRIER, "no carrier", false, true },
+		{ LAN2_ON_TRIAL, "a generation waits for its confirmation", false, true },
 		{ LAN2_FRESH, NULL, false, true },
 		{ LAN2_GOOD, NULL, false, true },
 		{ LAN2_OF_ANOTHER_DRIVER, "the machine was busy", true, false },
