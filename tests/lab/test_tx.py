@@ -283,10 +283,10 @@ def sent():
     return tx_queues("sim0")[0]["frames"]
 
 
-def measures_nothing(seconds=4):
-    """Longer than it waits for a port that has no figures."""
-    before = sent()
-    time.sleep(seconds)
+def measures_nothing(since=None):
+    """Longer than it waits for a port that has no figures, and than it listens."""
+    before = sent() if since is None else since
+    time.sleep(4)
     assert sent() == before
 
 
@@ -324,18 +324,18 @@ def test_auto_is_measured_and_set(swd, sim0):
 @patched
 def test_auto_survives_a_reload(swd, sim0):
     swd.apply(AUTO)
-    first = until_measured(swd)
+    first, before = until_measured(swd), sent()
     assert swd.apply(AUTO)["steps"] == 0
     assert swd.apply(AUTO + "  v0: { up: true, mtu: 1400 }\n")["steps"] == 1
     swd.process.send_signal(signal.SIGHUP)
-    measures_nothing()
+    swd.settle()
     assert int(sim0.read_text()) == first["frames"] and figures(swd) == first
     # A file that says nothing of it leaves it; and one that does knows it again.
     swd.apply(AUTO.replace("auto", "off"))
     assert sim0.read_text() == "1\n"
     assert swd.apply(AUTO)["steps"] == 1
     assert int(sim0.read_text()) == first["frames"]
-    measures_nothing()
+    measures_nothing(before)
 
 
 @patched
@@ -362,7 +362,7 @@ def test_auto_survives_a_device_made_anew(swd, sim0):
     swd.apply(AUTO)
     first = until_measured(swd)
     load_sim0()
-    wait(lambda: int(sim0.read_text()) == first["frames"], "the number on the new device", 2)
+    wait(lambda: int(sim0.read_text()) == first["frames"], "the number on the new device")
     assert sent() == 0
     measures_nothing()
     # Likewise one that was not there when swd started.
@@ -371,8 +371,8 @@ def test_auto_survives_a_device_made_anew(swd, sim0):
     swd.start()
     swd.until(lambda: shown(swd)[0]["state"] == "waiting", "swd to miss it")
     load_sim0()
-    wait(lambda: int(sim0.read_text()) == first["frames"], "the number on the device that came late", 2)
-    measures_nothing()
+    wait(lambda: int(sim0.read_text()) == first["frames"], "the number on the device that came late")
+    assert sent() == 0
     assert figures(swd) == first
 
 
