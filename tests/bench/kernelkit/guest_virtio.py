@@ -19,11 +19,13 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "lab")]
 from guest_ring import in_turns, say                    # noqa: E402
 from virtiolab import burst, nics                       # noqa: E402
 
-FRAMES = 1024
+FRAMES = 192        # there is room for as many in the ring of the driver
 
 
 def frames_to_a_doorbell(nic, to, n):
-    (driver,), (qemu,) = burst(nic, FRAMES, n, to=to)
+    ((driver,), (qemu,)), failed = burst(nic, FRAMES, n, to=to)
+    if failed:
+        sys.exit(f"{nic.name}: the ring was full")
     if not (1 <= qemu <= driver if to else qemu == driver):
         sys.exit(f"{nic.name}: QEMU counts {qemu} doorbells, and the driver {driver}")
     return FRAMES / driver

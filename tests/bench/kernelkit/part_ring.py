@@ -4,14 +4,9 @@ nothing where it is not asked for.
 
 Within a boot, one frame to a doorbell and N take turns. What the patch costs those who ask for nothing is
 seen between two kernels, whose boots take turns: a boot is one sample there, the median of its runs.
-
-Doorbells of virtio-net are counted and not timed: an emulated machine has no speed that says anything. QEMU
-asks the driver to leave the bell alone while it is at work (`cable`), so there it is chance how often it
-rings; a device that never asks (`sink`) is rung as often as is owed.
 """
 import random
 import statistics
-import tempfile
 from pathlib import Path
 
 from benchkit import published
@@ -19,10 +14,6 @@ from benchkit.guest import rows, say
 from kernelkit.frame import FEWEST, row
 
 GUEST = Path(__file__).with_name("guest_ring.py")
-VIRTIO_GUEST = Path(__file__).with_name("guest_virtio.py")
-NICS = ("cable", "cable", "sink,sink=on,event_idx=off,ioeventfd=off")
-EMULATED = {"6.1": "6.1-smp", "6.12": "6.12-smp"}
-DEVICES = {"sink": "virtio-net, a bell that nothing mutes", "cable": "virtio-net, QEMU's defaults"}
 PATCHED = {"6.1": "6.1-swd", "6.12": "6.12-swd"}
 NUMBERS = (2, 4, 8, 16, 32, 64)
 DOORBELLS = (0, 53, 200, 1000)      # ns; 53 is the published one
@@ -75,18 +66,6 @@ def through_the_qdisc(kernel, options):
                   before and after / before, least=NO_LOSS)
 
 
-def on_virtio_net(kernel, options):
-    """Frames to a doorbell, as they are counted there."""
-    say(f"ring: {kernel}, virtio-net")
-    lab = [word for nic in NICS for word in ("--nic", nic)]
-    with tempfile.TemporaryDirectory(prefix="swd-doorbells-") as out:
-        for said in rows(kernel, [VIRTIO_GUEST, "--runs", FEWEST, "--n", *numbers(options)],
-                         lab=[*lab, "--out", out, "--mem", "768M"], timeout=1500):
-            found = row("ring", kernel, f"frames to a doorbell, {DEVICES[said['device']]}", said["n"],
-                        "frames", said["before"], said["after"])
-            yield found | {"device": said["device"]}
-
-
 def asked_for_nothing(stock, options):
     kernels = (stock, PATCHED[stock])
     count = FEWEST if options.quick else BOOTS
@@ -109,20 +88,12 @@ def run(options):
         ret += past_the_qdisc(kernel, options)
         ret += through_the_qdisc(kernel, options)
         ret += asked_for_nothing(stock, options)
-        ret += on_virtio_net(EMULATED[stock], options)
     return ret
 
 
 def judge(report, all_rows):
-    """The doorbell is paid once for N frames, and rung once; less often where it is muted."""
+    """The doorbell is paid once for N frames."""
     for r in all_rows:
-        if r.get("device") == "sink":
-            report.check(f"ring {r['kernel']}: frames to a doorbell of virtio-net, {r['n']}", "1, and N",
-                         f"{set(r['samples_before'])}, {set(r['samples_after'])}",
-                         set(r["samples_before"]) == {1} and set(r["samples_after"]) == {r["n"]})
-        if r.get("device") == "cable":
-            report.check(f"ring {r['kernel']}: the same, where QEMU mutes the bell, {r['n']}", ">= N",
-                         f"{min(r['samples_after']):.1f}", min(r["samples_after"]) >= r["n"])
         if r.get("doorbell", 0) >= LEAST_DOORBELL:
             wanted = 1 - 1 / r["n"]
             report.check(f"ring {r['kernel']}: share saved of a doorbell of {r['doorbell']} ns, {r['n']}",
