@@ -100,12 +100,13 @@ static int chosen(struct tune *t)
 	if (row == 0)
 		return end(t, TUNE_CHOSEN,
 			   "1 frame to a doorbell: %.1f ns a frame, and no other number is faster "
-			   "than the noise of %.1f ns%s; a doorbell costs some %.1f ns",
+			   "than the noise of %.1f ns%s; a doorbell, and what goes with it, "
+			   "costs some %.1f ns",
 			   (double)c->median_ps[0] / 1e3, (double)c->noise_ps / 1e3,
 			   t->result.noisy ? ", which is much" : "", (double)c->doorbell_ps / 1e3);
 	return end(t, TUNE_CHOSEN,
-		   "%u frames to a doorbell: %.1f ns a frame against %.1f ns with 1; a doorbell "
-		   "costs some %.1f ns",
+		   "%u frames to a doorbell: %.1f ns a frame against %.1f ns with 1; a doorbell, "
+		   "and what goes with it, costs some %.1f ns",
 		   c->frames, (double)c->median_ps[row] / 1e3, (double)c->median_ps[0] / 1e3,
 		   (double)c->doorbell_ps / 1e3);
 }
