@@ -14,7 +14,7 @@ from frames import Wire, udp_frame
 from swdlab import Swd
 from swsimlab import DST, SRC, block_filters, four_ports, knob, run, tc, wait
 
-LAB = {"variants": ["6.1-swd", "6.12"], "all_variants": ["6.1", "6.12-swd"], "mem": "512M", "timeout": 300}
+LAB = {"variants": ["6.1-swd"], "all_variants": ["6.12", "6.1", "6.12-swd"], "mem": "512M", "timeout": 300}
 
 KERNEL = os.environ.get("LAB", "")
 RULE = "      - {{ name: {0}, match: {{ dst: {1} }}, action: {2} }}"

@@ -6,7 +6,8 @@ import pytest
 from ringlab import Ear, Ring, counter, no_veth, veth
 from swsimlab import knob, load, run, tx_queues, unload
 
-LAB = {"variants": ["6.1", "6.12"], "all_variants": ["6.1-debug"], "timeout": 600}
+LAB = {"variants": ["6.1", "6.12-swd"],
+       "all_variants": ["6.1-swd", "6.12", "6.1-debug", "6.12-debug"], "timeout": 600}
 
 DOWN, NO_CARRIER, GONE = "interface is down", "interface has no carrier", "interface is gone"
 ENODEV = 19

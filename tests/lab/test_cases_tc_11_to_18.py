@@ -18,7 +18,7 @@ from frames import Wire, udp_frame
 from swdlab import REPO
 from swsimlab import DST, SRC, block_filters, four_ports, run, tc, wait
 
-LAB = {"variants": ["6.1-swd", "6.12"], "all_variants": ["6.1"], "mem": "768M", "timeout": 500}
+LAB = {"variants": ["6.1-swd"], "all_variants": ["6.12", "6.1"], "mem": "768M", "timeout": 500}
 
 hardware = pytest.fixture(scope="module", autouse=True)(four_ports)
 

@@ -17,7 +17,8 @@ from frames import Wire, udp_frame
 from swdlab import BUILD, Refusal, Swd
 from swsimlab import DST, SRC, four_ports, knob, run, tc, wait
 
-LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "512M", "timeout": 400}
+LAB = {"variants": ["6.1-swd"],
+       "all_variants": ["6.1", "6.12", "6.1-debug", "6.12-debug"], "mem": "512M", "timeout": 400}
 
 # Odd on purpose: all of it must come back from export.
 BASE = """\ufeff# base \u20ac \t

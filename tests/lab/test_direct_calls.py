@@ -16,7 +16,8 @@ import pytest
 from bypasslab import batch, run, tc
 from frames import Wire, bad_checksums, eth, ipv4, udp, udp_frame, ETH_P_IP, UDP
 
-LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1-debug"], "mem": "512M", "timeout": 300}
+LAB = {"variants": ["6.1-swd"],
+       "all_variants": ["6.1-debug", "6.1-smp"], "mem": "512M", "timeout": 300}
 
 SWITCH = Path("/sys/module/net_sched/parameters/direct_calls")
 CGROUP = Path("/tmp/net_cls")

@@ -21,8 +21,8 @@ from txring import (AVAILABLE, BUSY, CARRIER, ETH_P_TEST, FAIL, FAILED, HOLD, LO
                     REFUSED, SEND_REQUEST, SENDING, SOL_PACKET, STOP, WRONG_FORMAT, Links, Ring, clear, device_frames, frame, load_txscript, log,
                     release, runs, taken, unload_txscript)
 
-LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug", "6.1-smp"],
-       "modules": ["txscript"], "timeout": 600}
+LAB = {"variants": ["6.1-swd", "6.12-swd"],
+       "all_variants": ["6.1-debug", "6.12-debug", "6.1-smp", "6.12-smp"], "modules": ["txscript"], "timeout": 600}
 
 every_n = pytest.mark.parametrize("n", [1, 8, MOST])
 

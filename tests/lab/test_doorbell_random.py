@@ -20,8 +20,8 @@ from txring import (AVAILABLE, BUSY, CARRIER, FAIL, FAILED, HOLD, LOST, MOST, OR
                     SEND_REQUEST, SENDING, STOP, TAKE, TAKEN, WRONG_FORMAT, Links, Ring, clear,
                     device_frames, frame, load_txscript, log, release, runs, unload_txscript)
 
-LAB = {"variants": ["6.1-swd", "6.12-swd"], "all_variants": ["6.1-debug", "6.1-smp"],
-       "modules": ["txscript"], "timeout": 1800}
+LAB = {"variants": ["6.1-swd", "6.12-swd"],
+       "all_variants": ["6.1-debug", "6.12-debug", "6.1-smp", "6.12-smp"], "modules": ["txscript"], "timeout": 1800}
 
 NUMBERS = (1, 8, MOST)
 SCHEDULES = int(os.environ.get("SWD_SCHEDULES", "1000"))

@@ -19,7 +19,7 @@ from frames import (ETH_P_8021AD, ETH_P_8021Q, ICMP, ICMPV6, TCP, UDP, Wire, bad
 from swdlab import Swd
 from swsimlab import carrier, load, run, unload, wait
 
-LAB = {"variants": ["6.1", "6.1-swd"], "all_variants": ["6.12"], "mem": "512M", "timeout": 900}
+LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "512M", "timeout": 900}
 
 SRC, DST = "02:00:00:00:01:01", "02:00:00:00:01:02"         # as the sender writes them
 ROUTER, HOST = "02:00:00:00:02:01", "02:00:00:00:02:02"     # as rules rewrite them

@@ -18,7 +18,8 @@ from frames import Wire, udp_frame
 sys.path.insert(0, str(REPO / "tests/bench"))
 from benchkit.pktgen import Injector    # noqa: E402
 
-LAB = {"variants": ["6.1", "6.1-swd", "6.12", "6.12-swd"], "mem": "512M", "timeout": 600}
+LAB = {"variants": ["6.1", "6.1-swd", "6.12", "6.12-swd"],
+       "all_variants": ["6.1-debug", "6.12-debug", "6.1-smp", "6.12-smp"], "mem": "512M", "timeout": 600}
 
 KERNEL = os.environ.get("LAB", "")
 STRATEGY = "shortcut" if KERNEL == "6.1" else "kernel"

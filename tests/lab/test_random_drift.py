@@ -16,7 +16,8 @@ import pytest
 from swdlab import Swd
 from swsimlab import knob, load, run, unload
 
-LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "512M", "timeout": 400}
+LAB = {"variants": ["6.1-swd"],
+       "all_variants": ["6.1", "6.12", "6.1-debug", "6.12-debug"], "mem": "512M", "timeout": 400}
 
 SEED = int(os.environ.get("SWD_DRIFT_SEED", "1"))
 SECONDS = float(os.environ.get("SWD_DRIFT_SECONDS", "30"))

@@ -16,7 +16,7 @@ import pytest
 from swdlab import BUILD, Client, Refusal, Swd
 from swsimlab import four_ports, knob, run, tc
 
-LAB = {"variants": ["6.1", "6.12"], "mem": "512M", "timeout": 300}
+LAB = {"variants": ["6.12"], "all_variants": ["6.1"], "mem": "512M", "timeout": 300}
 
 FILE = """version: 1
 ports:

@@ -17,7 +17,7 @@ import pytest
 from swdlab import BUILD, Swd
 from swsimlab import counters, knob, load, rules, run, unload
 
-LAB = {"variants": ["6.1-swd", "6.1", "6.12"], "mem": "768M", "timeout": 400}
+LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "768M", "timeout": 400}
 
 DELAY_MS = 200
 DST = "10.2.0.1"

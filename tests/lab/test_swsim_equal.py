@@ -15,7 +15,7 @@ from frames import tcp as tcp_segment
 from frames import udp
 from swsimlab import filters, load, tc, unload
 
-LAB = {"variants": ["6.1", "6.12"], "mem": "512M", "timeout": 400}
+LAB = {"variants": ["6.12"], "all_variants": ["6.1"], "mem": "512M", "timeout": 400}
 
 MACS = ("02:00:00:00:00:01", "02:00:00:00:00:02", "01:00:5e:00:00:05", "ff:ff:ff:ff:ff:ff")
 V4 = ("10.1.0.1", "10.1.0.2", "10.2.0.1", "192.0.2.129")

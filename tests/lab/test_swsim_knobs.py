@@ -15,7 +15,7 @@ from frames import Wire, socket_in, udp_frame
 from swsimlab import (DST, SRC, all_refused, carrier, counters, filters, knob, load, refused, rules,
                       run, tc, unload, wait)
 
-LAB = {"variants": ["6.1", "6.12"], "all_variants": ["6.1-debug"], "mem": "3072M", "timeout": 1500}
+LAB = {"variants": ["6.1"], "all_variants": ["6.12", "6.1-debug"], "mem": "3072M", "timeout": 1500}
 
 RULE = "protocol ip flower skip_sw dst_ip 10.2.0.1"
 FRAME = udp_frame(DST, SRC, "10.1.0.1", "10.2.0.1")

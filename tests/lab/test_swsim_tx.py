@@ -14,7 +14,8 @@ import pytest
 from frames import TCP, Wire, eth, ipv4, tcp, udp_frame
 from swsimlab import DST, SRC, counters, knob, load, run, tx_queues, unload, wait
 
-LAB = {"variants": ["6.1", "6.12"], "all_variants": ["6.1-debug", "6.1-smp"], "timeout": 600}
+LAB = {"variants": ["6.1", "6.12"],
+       "all_variants": ["6.1-debug", "6.12-debug", "6.1-smp", "6.12-smp"], "timeout": 600}
 
 SOL_PACKET, PACKET_VNET_HDR, PACKET_QDISC_BYPASS = 263, 15, 20
 DEFAULTS = {"tx_doorbell_ns": "0", "tx_busy": "0 0", "tx_stop": "0 0"}

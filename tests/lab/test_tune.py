@@ -80,10 +80,10 @@ def test_where_nothing_is_shared_1_stays():
 
 @patched
 def test_the_doorbell_is_found():
-    """One that costs nothing: the lock alone is taken less often, and that is little. One of 1,000 ns is seen as
-    such, in what it costs and in the number, which is in reach of the fastest."""
+    """One of 1,000 ns is seen as such, in what it costs and in the number, which is in reach of the fastest. Beside
+    it the other end of the cable shares in the sender's time, as that of a veth does, also where the bell is free."""
     free = calm()
-    assert free["doorbell_ns"] < 200, free
+    assert free["doorbell_ns"] < 300, free
     knob("sim0", "tx_doorbell_ns", 1000)
     before, = tx_queues("sim0")
     dear = calm()
@@ -95,6 +95,17 @@ def test_the_doorbell_is_found():
     medians = {row["frames"]: row["median_ns"] for row in dear["rows"]}
     assert list(medians) == NUMBERS
     assert medians[dear["frames"]] < min(medians.values()) * 1.15 < medians[1] * 0.8, dear
+
+
+@patched
+def test_a_free_doorbell_leaves_little_to_gain():
+    """The other end is a machine of its own, as with hardware. What is left to share is the lock, and that the same
+    code runs for several frames in a row: some 6 %."""
+    Path("/sys/class/net/sim0w/threaded").write_text("1")
+    free = calm()
+    medians = {row["frames"]: row["median_ns"] for row in free["rows"]}
+    assert medians[1] < 1.2 * min(medians.values()), free
+    assert free["doorbell_ns"] < 200, free
 
 
 @patched
