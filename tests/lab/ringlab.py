@@ -5,6 +5,7 @@ import json
 import socket
 import struct
 import subprocess
+import threading
 from pathlib import Path
 
 from swdlab import BUILD
@@ -94,3 +95,28 @@ def no_veth():
 
 def counter(device, name):
     return int(Path(f"/sys/class/net/{device}/statistics/{name}").read_text())
+
+
+class Chatter:
+    """Sends on a device until it is left: hundreds of frames a second even where little time is given to it."""
+
+    def __init__(self, device):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        self.socket.bind((device, 0))
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.talk)
+
+    def talk(self):
+        frame = bytes.fromhex("020000000001020000000002") + ETH_P_TEST.to_bytes(2, "big") + bytes(46)
+        while not self.done.wait(0.001):
+            for _ in range(20):
+                self.socket.send(frame)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+        self.socket.close()

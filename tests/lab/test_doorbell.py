@@ -15,11 +15,11 @@ import pytest
 
 import swsimlab
 from frames import Wire, udp_frame
-from genl import attr
-from txring import (AVAILABLE, BUSY, CARRIER, ETH_P_TEST, FAIL, FAILED, HOLD, LOST, MOST, ORPHAN,
-                    PACKET_QDISC_BYPASS, PACKET_TX_DOORBELL_FRAMES, PACKET_TX_RING, PACKET_VERSION,
-                    REFUSED, SEND_REQUEST, SENDING, SOL_PACKET, STOP, WRONG_FORMAT, Links, Ring, clear, device_frames, frame, load_txscript, log,
-                    release, runs, taken, unload_txscript)
+from txring import (AVAILABLE, BUSY, CARRIER, ETH_P_TEST, FAIL, FAILED, HOLD, LOST, MOST,
+                    ORPHAN, PACKET_QDISC_BYPASS, PACKET_TX_DOORBELL_FRAMES, PACKET_TX_RING,
+                    PACKET_VERSION, REFUSED, SENDING, SEND_REQUEST, SOL_PACKET, STOP,
+                    WRONG_FORMAT, Links, Ring, clear, device_frames, egress_hook, frame,
+                    load_txscript, log, release, runs, taken, unload_txscript)
 
 LAB = {"variants": ["6.1-swd", "6.12-swd"],
        "all_variants": ["6.1-debug", "6.12-debug", "6.1-smp", "6.12-smp"], "modules": ["txscript"], "timeout": 600}
@@ -570,27 +570,6 @@ def test_at_the_other_end(n):
         assert queue["waiting"] == 0
     finally:
         swsimlab.unload()
-
-
-def egress_hook(device):
-    """A chain of nf_tables at the egress of a device, that lets everything pass, until it is closed."""
-    def message(kind, attributes):
-        body = struct.pack("!BBH", 5, 0, 0) + attributes        # NFPROTO_NETDEV
-        return struct.pack("=IHHII", 16 + len(body), 0xa00 | kind, 0x405, 1, 0) + body
-
-    def edge(kind):                                             # begin and end of a batch
-        return struct.pack("=IHHII", 20, kind, 1, 0, 0) + struct.pack("!BBH", 0, 0, 10)
-
-    hook = (attr(1, struct.pack("!I", 1)) + attr(2, struct.pack("!I", 0))
-            + attr(3, device.encode() + b"\0"))
-    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12)
-    sock.send(edge(16) + message(0, attr(1, b"t\0") + attr(2, struct.pack("!I", 2)))  # owned by us
-              + message(3, attr(1, b"t\0") + attr(3, b"c\0") + attr(4 | 0x8000, hook)
-                        + attr(7, b"filter\0")) + edge(17))
-    for _ in range(2):
-        error = -struct.unpack_from("=i", sock.recv(65536), 16)[0]
-        assert error == 0, errno.errorcode[error]
-    return sock
 
 
 def test_an_egress_hook_sees_frames_one_by_one():

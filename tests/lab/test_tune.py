@@ -3,16 +3,14 @@
 counter and the queue's say what was sent, not tune."""
 import json
 import os
-import socket
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
 
-from ringlab import ETH_P_TEST, TOOL, counter, no_veth, veth
+from ringlab import TOOL, Chatter, counter, no_veth, veth
 from swsimlab import knob, load, run, tx_queues, unload, wait
-from test_doorbell import egress_hook
+from txring import egress_hook
 
 LAB = {"variants": ["6.1", "6.1-swd", "6.12-swd"], "timeout": 600}
 
@@ -139,31 +137,6 @@ def test_nobody_is_reached():
 
 def wait_forwarding(port):
     wait(lambda: Path(f"/sys/class/net/{port}/brport/state").read_text() == "3\n", f"{port} forwards")
-
-
-class Chatter:
-    """Sends on a device until it is left: hundreds of frames a second even where little time is given to it."""
-
-    def __init__(self, device):
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        self.socket.bind((device, 0))
-        self.done = threading.Event()
-        self.thread = threading.Thread(target=self.talk)
-
-    def talk(self):
-        frame = bytes.fromhex("020000000001020000000002") + ETH_P_TEST.to_bytes(2, "big") + bytes(46)
-        while not self.done.wait(0.001):
-            for _ in range(20):
-                self.socket.send(frame)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.done.set()
-        self.thread.join()
-        self.socket.close()
 
 
 @patched

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from ringlab import Chatter
 from swdlab import BUILD, REPO, Swd
 from swsimlab import knob, load, run, tx_queues, unload, wait
-from test_tune import Chatter
 
 sys.path.insert(0, str(REPO / "tests/golden/codec"))
 import tx_capture  # noqa: E402

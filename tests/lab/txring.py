@@ -204,3 +204,24 @@ def load_txscript():
 
 def unload_txscript():
     subprocess.run(["rmmod", "txscript"], check=True)
+
+
+def egress_hook(device):
+    """A chain of nf_tables at the egress of a device, that lets everything pass, until it is closed."""
+    def message(kind, attributes):
+        body = struct.pack("!BBH", 5, 0, 0) + attributes        # NFPROTO_NETDEV
+        return struct.pack("=IHHII", 16 + len(body), 0xa00 | kind, 0x405, 1, 0) + body
+
+    def edge(kind):                                             # begin and end of a batch
+        return struct.pack("=IHHII", 20, kind, 1, 0, 0) + struct.pack("!BBH", 0, 0, 10)
+
+    hook = (attr(1, struct.pack("!I", 1)) + attr(2, struct.pack("!I", 0))
+            + attr(3, device.encode() + b"\0"))
+    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12)
+    sock.send(edge(16) + message(0, attr(1, b"t\0") + attr(2, struct.pack("!I", 2)))  # owned by us
+              + message(3, attr(1, b"t\0") + attr(3, b"c\0") + attr(4 | 0x8000, hook)
+                        + attr(7, b"filter\0")) + edge(17))
+    for _ in range(2):
+        error = -struct.unpack_from("=i", sock.recv(65536), 16)[0]
+        assert error == 0, errno.errorcode[error]
+    return sock
