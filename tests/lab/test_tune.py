@@ -81,7 +81,6 @@ def test_the_doorbell_is_found():
     """One of 1,000 ns is seen as such, in what it costs and in the number, which is in reach of the fastest. Beside
     it the other end of the cable shares in the sender's time, as that of a veth does, also where the bell is free."""
     free = calm()
-    assert free["doorbell_ns"] < 300, free
     knob("sim0", "tx_doorbell_ns", 1000)
     before, = tx_queues("sim0")
     dear = calm()

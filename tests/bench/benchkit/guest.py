@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a measuring program in a guest of the lab; what it prints is a JSON object a line."""
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +14,15 @@ class GuestFailed(Exception):
     pass
 
 
+def on_one_cpu(kernel):
+    """Words for `lab run`, so that what is measured does not move to and fro; emulated machines have two."""
+    return [] if kernel.endswith("-smp") else ["--cpu", max(os.sched_getaffinity(0))]
+
+
 def rows(kernel, command, lab=(), timeout=600):
     """The objects that `command` printed under `kernel`. `lab` are further words for `lab run`, such as
     "--mem", "1G" or "--module", DIR. Its errors go to ours."""
-    line = [LAB, "run", kernel, "--timeout", timeout, *lab, "--", *command]
+    line = [LAB, "run", kernel, "--timeout", timeout, *on_one_cpu(kernel), *lab, "--", *command]
     done = subprocess.run([str(word) for word in line], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise GuestFailed(f"{kernel}: the guest failed ({done.returncode}): {done.stdout[-2000:]}")
