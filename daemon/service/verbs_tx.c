@@ -147,8 +147,8 @@ static void write_port(struct jsonw *w, const struct call *c, const char *dev)
 	for (unsigned int part = 0; part < TX_PART_COUNT_; part++)
 		for (unsigned int i = 0; i < TX_VALUES && tx_value_name((enum tx_part)part, i); i++)
 			write_value(w, tx_find(wanted_of(c), dev, (enum tx_part)part),
-				    tx_find(c->snapshot->found, dev, (enum tx_part)part),
-				    (enum tx_part)part, i);
+				    tx_find(s->found, dev, (enum tx_part)part), (enum tx_part)part,
+				    i);
 	jsonw_array_end(w);
 	write_measured(w, measured_of(&s->measured, s->found, dev));
 	write_waits(w, c, dev);

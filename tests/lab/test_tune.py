@@ -78,16 +78,21 @@ def test_where_nothing_is_shared_1_stays():
 
 @patched
 def test_the_doorbell_is_found():
-    """One of 1,000 ns is seen as such, in what it costs and in the number, which is in reach of the fastest. Beside
-    it the other end of the cable shares in the sender's time, as that of a veth does, also where the bell is free."""
-    free = calm()
+    """The other end is a machine of its own, as with hardware. Where the doorbell costs nothing, what is left to share
+    is the lock, and that the same code runs for several frames in a row: some 6 %. One of 1,000 ns is seen as such,
+    in what it costs and in the number, which is in reach of the fastest."""
+    Path("/sys/class/net/sim0w/threaded").write_text("1")
+    free = calm(lossless=False)     # the thread may not get its turn before the queue there is full
+    medians = {row["frames"]: row["median_ns"] for row in free["rows"]}
+    assert medians[1] < 1.2 * min(medians.values()), free
+    assert free["doorbell_ns"] < 200, free
     knob("sim0", "tx_doorbell_ns", 1000)
     before, = tx_queues("sim0")
-    dear = calm()
+    dear = calm(lossless=False)
     now, = tx_queues("sim0")
     frames, bells = now["frames"] - before["frames"], now["bells"] - before["bells"]
     assert bells == sum(frames / len(NUMBERS) / number for number in NUMBERS)
-    assert 600 < dear["doorbell_ns"] - free["doorbell_ns"] < 2000, (free, dear)
+    assert 800 < dear["doorbell_ns"] - free["doorbell_ns"] < 2000, (free, dear)
     assert dear["frames"] >= 8 and dear["frames"] >= free["frames"], (free, dear)
     medians = {row["frames"]: row["median_ns"] for row in dear["rows"]}
     assert list(medians) == NUMBERS
@@ -95,14 +100,9 @@ def test_the_doorbell_is_found():
 
 
 @patched
-def test_a_free_doorbell_leaves_little_to_gain():
-    """The other end is a machine of its own, as with hardware. What is left to share is the lock, and that the same
-    code runs for several frames in a row: some 6 %."""
-    Path("/sys/class/net/sim0w/threaded").write_text("1")
-    free = calm(lossless=False)     # the thread may not get its turn before the queue there is full
-    medians = {row["frames"]: row["median_ns"] for row in free["rows"]}
-    assert medians[1] < 1.2 * min(medians.values()), free
-    assert free["doorbell_ns"] < 200, free
+def test_all_arrive():
+    """Also where the other end shares in the sender's time, as that of a veth does."""
+    calm()
 
 
 @patched

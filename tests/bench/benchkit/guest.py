@@ -8,21 +8,17 @@ from pathlib import Path
 
 LAB = Path(__file__).resolve().parents[2] / "lab/lab"
 MODULES = LAB.parent / "modules"
+ON_ONE_CPU = ("--cpu", max(os.sched_getaffinity(0)))    # what is measured does not move to and fro
 
 
 class GuestFailed(Exception):
     pass
 
 
-def on_one_cpu(kernel):
-    """Words for `lab run`, so that what is measured does not move to and fro; emulated machines have two."""
-    return [] if kernel.endswith("-smp") else ["--cpu", max(os.sched_getaffinity(0))]
-
-
 def rows(kernel, command, lab=(), timeout=600):
     """The objects that `command` printed under `kernel`. `lab` are further words for `lab run`, such as
     "--mem", "1G" or "--module", DIR. Its errors go to ours."""
-    line = [LAB, "run", kernel, "--timeout", timeout, *on_one_cpu(kernel), *lab, "--", *command]
+    line = [LAB, "run", kernel, "--timeout", timeout, *ON_ONE_CPU, *lab, "--", *command]
     done = subprocess.run([str(word) for word in line], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise GuestFailed(f"{kernel}: the guest failed ({done.returncode}): {done.stdout[-2000:]}")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The part of part_ring.py that runs in a guest of QEMU's, which has the devices NICS. A run sends a ring full
+"""The part of part_virtio.py that runs in a guest of QEMU's, which has the devices NICS. A run sends a ring full
 of frames in one send(); the driver counts doorbells, and QEMU's trace has to agree. (On the cable it may have
 less: QEMU may find two doorbells at once, for they come to it by an eventfd.)
 

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from benchkit.guest import LAB, GuestFailed, on_one_cpu
+from benchkit.guest import LAB, ON_ONE_CPU, GuestFailed
 
 SCRIPT = Path(__file__).resolve().parent / "gdb_steps.py"
 
@@ -65,7 +65,7 @@ def count(kernel, command, function, calls, lab=(), timeout=600):
     """[(line, {"instr": [...], "lines": [...]})] for each line that `command` prints under `kernel`."""
     found = []
     with tempfile.TemporaryDirectory(prefix="swd-steps-") as out:
-        words = [LAB, "run", kernel, "--timeout", timeout, "--out", out, *on_one_cpu(kernel), *lab, "--", *command]
+        words = [LAB, "run", kernel, "--timeout", timeout, "--out", out, *ON_ONE_CPU, *lab, "--", *command]
         with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as guest:
             try:
                 for number, text in enumerate(guest.stdout):

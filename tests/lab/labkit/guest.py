@@ -35,7 +35,8 @@ class Run:
     swsim: bool = True
     modules: list = field(default_factory=list)     # directories of further modules to build
     nics: list = field(default_factory=list)        # virtionet.Nic, in the guest's order
-    cpu: int = None         # the one it stays on: a guest of one CPU loses time where it moves to and fro
+    # The one it stays on: a guest of one CPU loses time where it moves to and fro. QEMU's have two, and do not.
+    cpu: int = None
 
 
 @dataclass
@@ -148,9 +149,10 @@ def _start(run: Run, kernel: Kernel, private: Path, fds: dict, log) -> subproces
         virtionet.forget(path)
     command += ["--", *machine.command(kernel, run.memory or kernel.variant.memory, fds, private,
                                        init, run.dtb, run.job.share, run.nics)]
+    stays = run.cpu is not None and kernel.variant.machine == "um"
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
                             pass_fds=list(fds.values()), start_new_session=True,
-                            preexec_fn=lambda: run.cpu is None or os.sched_setaffinity(0, {run.cpu}))
+                            preexec_fn=lambda: stays and os.sched_setaffinity(0, {run.cpu}))
 
 
 def _carry_terminal(process, ours: int, outcome: _Outcome, control: _Control, ctl: int):
