@@ -3,7 +3,8 @@
 
 An entry holds `tree`, sources and objects together as an in-tree build leaves them: relative paths
 make it valid wherever it is copied or renamed to, so a patched variant starts from a copy of the
-untouched one and compiles only what its patches touch. Modules build against the same tree.
+untouched one, or of one with fewer patches, and compiles only what the others touch. Modules build
+against the same tree.
 """
 import functools
 import os
@@ -165,7 +166,8 @@ def _unpack(variant: Variant, tree: Path, log: Path):
 
 
 def _patch(variant: Variant, tree: Path, log: Path):
-    for path in patches(variant):
+    there = patches(find(variant.base)) if variant.base else []
+    for path in [path for path in patches(variant) if path not in there]:
         progress.run(f"{variant.name}: patch {path.name}",
                      ["patch", "-p1", "--force", "--fuzz=0", "-i", path], log, cwd=tree, quiet=True)
     for directory in CODE if variant.code else ():

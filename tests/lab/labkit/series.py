@@ -59,6 +59,13 @@ def each(kernel: str) -> list:
     return [f"{group}-{number}" for group, number, _ in _read(kernel)]
 
 
+def before(parts: tuple):
+    """The part that one numbered part begins with: bypass-2 for bypass-3; None: it begins with nothing."""
+    said = _PART.fullmatch(parts[0])
+    number = int(said["last"] or 1)
+    return f"{said['group']}-{number - 1}" if len(parts) == 1 and number > 1 else None
+
+
 def changes(patch: Path) -> bytes:
     """What PATCH does to the tree, without the words before it: they may be corrected freely."""
     text = patch.read_bytes()

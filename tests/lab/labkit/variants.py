@@ -79,4 +79,5 @@ def find(name: str) -> Variant:
     if not parts or not whole:
         raise LabError(f"no variant {name!r}; there are: {', '.join(VARIANTS)}, and 6.1+GROUP")
     series.patches(whole.kernel, parts)
-    return replace(whole, name=name, parts=tuple(parts))
+    start = series.before(parts)
+    return replace(whole, name=name, parts=tuple(parts), base=f"{row}+{start}" if start else whole.base)
