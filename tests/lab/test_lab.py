@@ -307,6 +307,12 @@ def test_what_a_test_file_asks_for(tmp_path):
     assert testfile.read(path).can_run_on("6.1-debug") and not testfile.read(path).can_run_on("6.12-debug")
     path.write_text('LAB = {"variants": ["6.12"], "dsa": "4"}')
     assert testfile.read(path).can_run_on("6.12-debug") and not testfile.read(path).can_run_on("6.12-smp")
+    path.write_text('LAB = {"variants": ["6.12-smp"], "nics": ["cable,queues=2"]}')
+    assert testfile.read(path).can_run_on("6.12-smp") and not testfile.read(path).can_run_on("6.12-debug")
+    for nic in ("cable,queues", "cable,queues=0", "cable,queues=two", "cable,sink=yes", "cable,=on"):
+        path.write_text(f'LAB = {{"variants": ["6.12-smp"], "nics": ["{nic}"]}}')
+        with pytest.raises(LabError, match="--nic"):
+            testfile.read(path)
     for wrong in ('LAB = {"variants": ["5.10"]}', 'LAB = {}', 'LAB = {"variant": ["6.1"]}', "",
                   'LAB = {"host": True, "variants": ["6.1"]}', "X = 1; LAB = {'mem': X}"):
         path.write_text(wrong)
