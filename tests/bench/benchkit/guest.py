@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 LAB = Path(__file__).resolve().parents[2] / "lab/lab"
@@ -23,6 +25,16 @@ def rows(kernel, command, lab=(), timeout=600):
     if done.returncode:
         raise GuestFailed(f"{kernel}: the guest failed ({done.returncode}): {done.stdout[-2000:]}")
     return [json.loads(text) for text in done.stdout.splitlines()]
+
+
+def side_by_side(kernels, command, lab=(), timeout=600):
+    """The objects of each of two kernels, whose guests run at the same time and measure in turns: COMMAND is
+    given `--place 0` or `--place 1` for benchkit.turns. A machine's speed drifts by more from one boot to the
+    next than two kernels differ."""
+    with tempfile.TemporaryDirectory(prefix="swd-turns-") as folder, ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(rows, kernel, [*command, "--place", place], [*lab, "--out", folder], timeout)
+                for place, kernel in enumerate(kernels)]
+        return [guest.result() for guest in both]
 
 
 def say(text):

@@ -4,19 +4,23 @@
 
 Blocks of as many skip_sw rules, none of which matches, that differ by their history: no software filter ever
 was there, one is, or one was and has gone. Each has a port of its own that keeps its rules; a run binds it to
-the port that receives. In each round all of them take turns, and so does the port without a qdisc.
+the port that receives. In each round all of them take turns, and so does the port without a qdisc. What must
+not differ by a percent, a block that never had one and one that has none any more, takes turns in pairs.
 """
 import argparse
 import json
 import random
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bypass_guest import Case, check_forwarding, set_up, tc     # noqa: E402
+from kernelkit.frame import alternate                           # noqa: E402
 
+PAIRS = 8       # times as many as there are rounds
 HISTORIES = ("never", "is there", "has gone")
 # In the pref of a skip_sw rule, and no frame of ours ever matches it.
 JOINS = "chain 0 pref 2 protocol 802.1q handle 0x999 flower"
@@ -70,6 +74,11 @@ def main():
             case.samples.append(case.run(injector))
     for case in todo:
         print(json.dumps({"layout": case.case, "history": case.history, "samples": case.samples}))
+    for layout in ("prefs", "masks"):
+        pair = [partial(case.run, injector) for history in ("never", "has gone") for case in todo
+                if (case.case, case.history) == (layout, history)]
+        never, gone = alternate(*pair, PAIRS * args.runs)
+        print(json.dumps({"layout": layout, "history": "pairs", "never": never, "has gone": gone}))
 
 
 if __name__ == "__main__":

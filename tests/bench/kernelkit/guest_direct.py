@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The part of part_direct.py that runs in the guest: prints {"n", "off", "on"} for each number of filters,
-kpps of runs that took turns with direct calls off and on.
+"""The part of part_direct.py that runs in each of two guests: prints {"n", "off", "on"} for each number of
+filters, kpps of runs with direct calls off and on; all took turns, with those of the other guest, too.
 
 A dummy device for each number has that many matchall filters at clsact's egress, none of which decides: so
 each packet that is sent asks all of them, and each of them makes two calls.
 """
 import argparse
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchkit.pktgen import Injector        # noqa: E402
-from kernelkit.frame import alternate       # noqa: E402
+from benchkit.turns import Turns             # noqa: E402
 
 SWITCH = Path("/sys/module/net_sched/parameters/direct_calls")
 RUN_US = 20e3           # how long one run should take
@@ -44,6 +45,10 @@ class Device:
         SWITCH.write_text(f"{on:d}")
         return round(self.injector.run(self.frames)[0], 1)
 
+    def both(self, chance):
+        """{"off", "on"}: kpps of a run of each."""
+        return {switch: self.run(switch == "on") for switch in chance.sample(("off", "on"), 2)}
+
     def check(self):
         """All filters are asked, or there is nothing to measure."""
         shown = subprocess.run(["tc", "-s", "filter", "show", "dev", f"dummy{self.filters}", "egress"],
@@ -56,13 +61,16 @@ class Device:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, required=True)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--place", type=int, required=True, help="0 or 1, of the two guests")
     parser.add_argument("filters", type=int, nargs="+")
     args = parser.parse_args()
-    for device in [Device(n) for n in args.filters]:
-        off, on = alternate(lambda d=device: d.run(False), lambda d=device: d.run(True), args.runs, args.seed)
+    devices = [Device(n) for n in args.filters]
+    turns, chance = Turns(args.place), random.Random(1)
+    for device in devices:
+        found = [turns.take(lambda d=device: d.both(chance)) for _ in range(args.runs + 1)][1:]
         device.check()
-        print(json.dumps({"n": device.filters, "off": off, "on": on}), flush=True)
+        print(json.dumps({"n": device.filters, **{switch: [run[switch] for run in found] for switch in ("off", "on")}}),
+              flush=True)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@
 doorbell costs what it is told, in one send(); what is measured is that call, in ns a frame.
 
 `shared` prints {"doorbell", "n", "before", "after", "free_before", "free_after"} for each pair: runs with one
-frame to a doorbell and with n took turns, and the same with a doorbell for nothing. `plain` prints {"qdisc", "bypass"}: runs of a socket that asks for nothing, as any kernel has it.
+frame to a doorbell and with n took turns, and the same with a doorbell for nothing. `plain` runs in each of two guests
+that take turns and prints {"qdisc", "bypass"}: of sockets that ask for nothing, as any kernel has them.
 """
 import argparse
 import json
 import random
+import statistics
 import subprocess
 import sys
 import time
@@ -19,11 +21,13 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "lab")]
 
+from benchkit.turns import Turns                                    # noqa: E402
 from frames import udp_frame                                                    # noqa: E402
 from swsimlab import DST, SRC, knob, load, tx_queues                            # noqa: E402
 from txring import AVAILABLE, PACKET_TX_DOORBELL_FRAMES, Ring       # noqa: E402
 
 FRAMES = 2048       # in the ring: a system call takes as long as a hundred frames here
+AT_ONCE = 9
 FRAME = udp_frame(DST, SRC, "10.1.0.1", "10.2.0.1", data=bytes(18))
 
 
@@ -87,14 +91,18 @@ def shared(args):
 
 
 def plain(args):
+    """A run is short beside a turn: in each turn there are AT_ONCE of either, and their medians count."""
     calls = {"qdisc": Sender(bypass=False).run, "bypass": Sender(bypass=True).run}
-    say(**in_turns(calls, args.runs, args.runs))
+    turns = Turns(args.place)
+    found = [turns.take(lambda turn=turn: in_turns(calls, AT_ONCE, turn)) for turn in range(args.runs)]
+    say(**{name: [statistics.median(turn[name]) for turn in found] for name in calls})
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("shared", "plain"))
     parser.add_argument("--runs", type=int, required=True)
+    parser.add_argument("--place", type=int, default=0, help="0 or 1, of the two guests")
     parser.add_argument("--bypass", type=int, default=1)
     parser.add_argument("--doorbell", type=int, nargs="+", default=[0])
     parser.add_argument("--n", type=int, nargs="+", default=[1])

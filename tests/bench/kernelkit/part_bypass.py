@@ -23,13 +23,14 @@ def run(options):
         guest.say(f"bypass: {kernel}")
         told = guest.rows(kernel, [HERE / "guest_bypass.py", "--runs", options.runs, "--count", COUNT],
                           lab=("--mem", "1G", "--module", guest.MODULES / "inject"))
-        kpps = {(r["layout"], r["history"]): r["samples"] for r in told}
+        kpps = {(r["layout"], r["history"]): r.get("samples", r) for r in told}
         for layout, words in LAYOUTS.items():
-            never, there, gone = (kpps[layout, h] for h in ("never", "is there", "has gone"))
+            never, there, gone, pairs = (kpps[layout, h] for h in ("never", "is there", "has gone", "pairs"))
             for case, before, after, known, least in (
                     ("no qdisc, bypassed", kpps["no-qdisc", "never"], never, None, None),
                     ("software filter there, gone", there, gone, becomes / was, None),
-                    ("none ever was, one has gone", never, gone, None, 0.99 if returns else None)):
+                    ("none ever was, one has gone", pairs["never"], pairs["has gone"], None,
+                     0.99 if returns else None)):
                 found.append(row("bypass", kernel, f"{case}; {words}", COUNT, "kpps", before, after,
                                  published=known, least=least))
     return found
