@@ -350,7 +350,7 @@ def test_a_kernel_with_a_part_of_the_patches(two_ideas, name, kept, options):
 
 
 @pytest.mark.parametrize("name, base", [
-    ("6.1-swd", "6.1"), ("6.1+bypass", "6.1"), ("6.1+bypass-1", "6.1"), ("6.1+bypass-2", "6.1+bypass-1"),
+    ("6.1-swd", "6.1"), ("6.1-debug", None), ("6.1+bypass", "6.1"), ("6.1+bypass-1", "6.1"), ("6.1+bypass-2", "6.1+bypass-1"),
     ("6.1-debug+bypass-2", "6.1-debug+bypass-1"), ("6.1-smp+dsa-index+bypass-2", "6.1-smp-stock")])
 def test_a_part_starts_from_the_one_before_it(two_ideas, name, base):
     assert variants.find(name).base == base

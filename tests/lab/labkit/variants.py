@@ -25,8 +25,8 @@ class Variant:
 _UM = ("common.config", "um.config")
 
 def _of(kernel: str) -> tuple:
-    """The rows that each kernel has: of its three kinds the untouched one, and the patched one that starts
-    from its objects."""
+    """The rows that each kernel has: of its three kinds the untouched one and the patched one. Where both are
+    wanted daily, the one starts from the objects of the other."""
     own = f"{kernel}.config"
     debug = {"fragments": _UM + (own, "debug.config", "um-debug.config"), "leaks": True,
              "memory": "1024M", "slow": 4}
@@ -36,9 +36,9 @@ def _of(kernel: str) -> tuple:
         Variant(kernel, kernel, "um", _UM + (own,)),
         Variant(f"{kernel}-swd", kernel, "um", _UM + (own, "swd.config"), patched=True, base=kernel),
         Variant(f"{kernel}-debug-stock", kernel, "um", **debug),
-        Variant(f"{kernel}-debug", kernel, "um", patched=True, base=f"{kernel}-debug-stock", **debug),
+        Variant(f"{kernel}-debug", kernel, "um", patched=True, **debug),
         Variant(f"{kernel}-smp-stock", kernel, "x86", **smp),
-        Variant(f"{kernel}-smp", kernel, "x86", patched=True, base=f"{kernel}-smp-stock", **smp),
+        Variant(f"{kernel}-smp", kernel, "x86", patched=True, **smp),
     )
 
 
@@ -80,4 +80,4 @@ def find(name: str) -> Variant:
         raise LabError(f"no variant {name!r}; there are: {', '.join(VARIANTS)}, and 6.1+GROUP")
     series.patches(whole.kernel, parts)
     start = series.before(parts)
-    return replace(whole, name=name, parts=tuple(parts), base=f"{row}+{start}" if start else whole.base)
+    return replace(whole, name=name, parts=tuple(parts), base=f"{row}+{start}" if start else whole.base or f"{row}-stock")
