@@ -13,10 +13,10 @@ import pytest
 from frames import Wire, udp_frame
 from swdlab import Swd
 from swsimlab import DST, SRC, block_filters, four_ports, knob, run, tc, wait
+from thiskernel import EXACT, MARKS_STAY
 
 LAB = {"variants": ["6.1-swd"], "all_variants": ["6.12", "6.1", "6.12-swd"], "mem": "512M", "timeout": 300}
 
-KERNEL = os.environ.get("LAB", "")
 RULE = "      - {{ name: {0}, match: {{ dst: {1} }}, action: {2} }}"
 RULES = {"one": ("192.0.2.0/24", "drop"), "two": ("198.51.100.0/24", "drop"), "three": ("203.0.113.7", "trap")}
 ADDRESS = "192.0.2.1/31"
@@ -69,7 +69,7 @@ def audit(swd, *words):
 def surely(swd, *words):
     """Without what Linux 6.12 keeps to itself: after a start prefs may be marked, and swd says so."""
     found = audit(swd, *words)
-    assert not [f for f in found if f["kind"] == "mark" and (KERNEL != "6.12" or f["breaks"])], found
+    assert not [f for f in found if f["kind"] == "mark" and (not MARKS_STAY or f["breaks"])], found
     return [f for f in found if f["kind"] != "mark"]
 
 
@@ -113,7 +113,7 @@ def test_foreign_filters_are_told_with_what_they_are(swd):
     # What mends it can be pasted.
     for f in found:
         tc(f["mend"].split(",")[0].removeprefix("tc "))
-    if KERNEL.endswith("-swd"):
+    if EXACT:
         assert audit(swd) == []
     swd.until(lambda: audit(swd) == [], "a clean audit")
     assert swd.cli("bypass", "edge")[1].startswith("edge (block 10)  bypass ON")
@@ -255,7 +255,7 @@ def qdisc_packets():
                 if q["kind"] == "clsact")
 
 
-@pytest.mark.skipif(KERNEL != "6.12", reason="only Linux 6.12's bypass is derived from a history")
+@pytest.mark.skipif(not MARKS_STAY, reason="only Linux 6.12's bypass is derived from a history")
 def test_a_counter_disproves_what_swd_did_not_hear(swd):
     assert swd.bypass("edge")["state"] == "on"
     time.sleep(1.1)

@@ -12,11 +12,10 @@ from caselab import Events, DELTFILTER, alerts, checked, dsts, end, findings, pa
 from frames import Wire, eth, udp_frame
 from swsimlab import DST, SRC, block_filters, four_ports, refused, tc, wait
 from tcbypass import TcBypass
+from thiskernel import MARKS_STAY, SHORTCUT, TELLS
 
 LAB = {"variants": ["6.1-swd", "6.1", "6.12"], "all_variants": ["6.12-swd"], "mem": "512M", "timeout": 400}
 
-KERNEL = os.environ.get("LAB", "")
-SHORTCUT = KERNEL == "6.1"      # the kernel has no bypass, so a first filter of swd's ends classification
 
 hardware = pytest.fixture(scope="module", autouse=True)(four_ports)
 
@@ -38,7 +37,7 @@ def walked(count=20):
     while seen.receive(1.0) != eth(DST, SRC, ETH_P_TEST, b"last"):
         pass
     after = qdisc_packets("lan1")
-    if KERNEL.endswith("-swd"):
+    if TELLS:
         assert TcBypass().block(10)["bypassed"] == (after == before)
     return after != before
 
@@ -99,7 +98,7 @@ def test_tc_01_the_bypass_is_lost_and_regained(swd):
     assert all(f["options"].get("skip_sw") and f["options"].get("in_hw") for f in listed), listed
     if not SHORTCUT:
         # tc lists skip_sw filters alone, and on 6.12 the proto is marked all the same.
-        assert walked() == (KERNEL == "6.12")
+        assert walked() == MARKS_STAY
     os.kill(swd.process.pid, signal.SIGCONT)
     swd.until(lambda: state(swd) == "on", "bypass on")
     assert SHORTCUT or not walked()
@@ -107,10 +106,10 @@ def test_tc_01_the_bypass_is_lost_and_regained(swd):
     assert set(dsts()) == {"192.0.2.0/24"} and dsts()["192.0.2.0/24"]["pref"] == 100
     # There the whole pref went, and came anew.
     gone = [t for t in events.heard() if t.type == DELTFILTER and t.pref == 100 and t.handle != 77]
-    assert bool(gone) == (KERNEL == "6.12"), gone
+    assert bool(gone) == MARKS_STAY, gone
 
 
-@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+@pytest.mark.skipif(not MARKS_STAY, reason="marks that stay are Linux 6.12's")
 def test_tc_01_on_is_not_derived_from_the_filters(swd):
     """All of them are skip_sw and in hardware, and yet: marked by what was there, or nobody knows by what."""
     tc(STRAY.format("add", ""))

@@ -14,6 +14,7 @@ from linknl import renamed
 from swdlab import REPO, Refusal, Swd
 from swsimlab import DST, SRC, carrier, four_ports, knob, load, refused, rules, run, tc, unload, wait
 from frames import Wire, udp_frame
+from thiskernel import EVIDENCE, EXACT, MARKS_STAY, SHORTCUT
 
 sys.path.insert(0, str(REPO / "tests/bench"))
 from benchkit.pktgen import Injector    # noqa: E402
@@ -21,11 +22,8 @@ from benchkit.pktgen import Injector    # noqa: E402
 LAB = {"variants": ["6.1", "6.1-swd", "6.12", "6.12-swd"],
        "all_variants": ["6.1-debug", "6.12-debug", "6.1-smp", "6.12-smp"], "mem": "512M", "timeout": 600}
 
-KERNEL = os.environ.get("LAB", "")
-STRATEGY = "shortcut" if KERNEL == "6.1" else "kernel"
+STRATEGY = "shortcut" if SHORTCUT else "kernel"
 BLOCK = 10
-EVIDENCE = {"6.1": "seen from its filters", "6.12": "derived from its history", "6.1-swd": "read back",
-            "6.12-swd": "read back"}
 
 
 def text(count=50, extra="", rules_extra="", tied=False):
@@ -117,7 +115,7 @@ def test_bypass_is_on_and_says_why(swd):
     code, out, _ = swd.cli("--json", "bypass")
     block = json.loads(out)["blocks"][0]
     assert (block["state"], block["strategy"]) == ("on", STRATEGY), block
-    assert block["evidence"] == EVIDENCE[KERNEL], block
+    assert block["evidence"] == EVIDENCE, block
     assert block["culprit_count"] == 0
 
 
@@ -187,7 +185,7 @@ def test_stray_filter_is_evicted(swd):
     assert any("evict" in line for line in swd.log.read_text().splitlines())
 
 
-@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+@pytest.mark.skipif(not MARKS_STAY, reason="marks that stay are Linux 6.12's")
 def test_what_was_not_seen_is_unknown_until_it_is_rebuilt(swd):
     """After a start swd says what it does not know, and what would make it know; and that does."""
     swd.stop()
@@ -213,7 +211,7 @@ def kpps():
     return max(one.run(20000)[0] for _ in range(15))
 
 
-@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+@pytest.mark.skipif(not MARKS_STAY, reason="marks that stay are Linux 6.12's")
 def test_marked_pref_is_healed(swd):
     """A software filter joins a pref and leaves: the pref stays marked until it is built anew."""
     rate = kpps()
@@ -236,7 +234,7 @@ def test_marked_pref_is_healed(swd):
     assert slow < rate / 4 and again > rate / 2
 
 
-@pytest.mark.skipif(not KERNEL.endswith("-swd"), reason="only with our patches nothing stays behind")
+@pytest.mark.skipif(not EXACT, reason="only with our patches nothing stays behind")
 def test_a_software_filter_that_has_gone_leaves_nothing(swd):
     """It joins a pref of ours and leaves, with swd asleep: the rate is there again, and nothing to heal."""
     before = in_kernel()
@@ -276,7 +274,7 @@ def heal_under(swd, marks, wire, sink, stream, seconds):
     return sent, got
 
 
-@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+@pytest.mark.skipif(not MARKS_STAY, reason="marks that stay are Linux 6.12's")
 def test_healing_loses_no_frame(swd):
     """Every pref is marked and rebuilt while frames go through one of them."""
     stream = udp_frame("02:00:00:00:02:03", SRC, "10.0.0.1", "10.9.0.1", sport=2003)
@@ -287,7 +285,7 @@ def test_healing_loses_no_frame(swd):
     assert not set(marks) & set(in_kernel())
 
 
-@pytest.mark.skipif(KERNEL != "6.12", reason="marks that stay are Linux 6.12's")
+@pytest.mark.skipif(not MARKS_STAY, reason="marks that stay are Linux 6.12's")
 def test_healing_keeps_the_prefs_that_rules_say(swd):
     """They go to a free pref beside their own and come back; frames go through all the time."""
     swd.apply(text(tied=True))
