@@ -21,10 +21,11 @@ NEAR = 0.95         # of the rate without retpolines, wanted at 100 filters
 def samples(options):
     """(kernel, filters, "off" or "on") -> kpps; the i-th of each are of the same pair of turns."""
     count = 1 if options.quick else BOOTS
+    runs = max(FEWEST, -(-2 * options.runs // BOOTS))       # pktgen rests an eighth of a second before each
     found = {}
     for boot in range(count):
         say(f"direct: {' beside '.join(KERNELS)}, boot {boot + 1} of {count}")
-        told = side_by_side(KERNELS, [GUEST, "--runs", max(FEWEST, options.runs), *FILTERS], ["--no-swsim"])
+        told = side_by_side(KERNELS, [GUEST, "--runs", runs, *FILTERS], ["--no-swsim"])
         for kernel, lines in zip(KERNELS, told, strict=True):
             for said in lines:
                 for switch in ("off", "on"):
