@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-#include "config/model/state.h"
+#include "config/model/tx.h"
 #include "daemon/engine/store_sql.h"
 
 #define TRIES_TEXT (MEASURED_TRIES * 32)
@@ -81,6 +81,24 @@ static void read_tries(struct measured *m, const char *text)
 	}
 }
 
+/* A name may be NULL: SQLite lets a primary key be. */
+static bool read_names(struct measured *m, sqlite3_stmt *st)
+{
+	const char *name = (const char *)sqlite3_column_text(st, 0);
+	const char *driver = (const char *)sqlite3_column_text(st, 1);
+
+	return name && driver && COPY_NAME(m->dev, name) && COPY_NAME(m->driver, driver);
+}
+
+/* No more frames than a kernel takes: the file would be refused for them. */
+static bool read_frames(struct measured *m, sqlite3_stmt *st)
+{
+	int64_t frames = sqlite3_column_int64(st, 3);
+
+	m->frames = (uint32_t)frames;
+	return frames >= 1 && frames <= TX_FLUSH_MAX;
+}
+
 int store_measured(struct store *s, struct measured_list *into)
 {
 	_cleanup_sql_ sqlite3_stmt *st = NULL;
@@ -96,14 +114,12 @@ int store_measured(struct store *s, struct measured_list *into)
 		if (r < 0)
 			break;
 		m.at_ns = (uint64_t)sqlite3_column_int64(st, 2);
-		m.frames = (uint32_t)sqlite3_column_int64(st, 3);
 		m.doorbell_ps = (uint64_t)sqlite3_column_int64(st, 4);
 		m.frame_ps = (uint64_t)sqlite3_column_int64(st, 5);
 		m.noise_ps = (uint64_t)sqlite3_column_int64(st, 6);
 		read_tries(&m, (const char *)sqlite3_column_text(st, 7));
 		m.noisy = sqlite3_column_int(st, 8);
-		if (COPY_NAME(m.dev, (const char *)sqlite3_column_text(st, 0)) &&
-		    COPY_NAME(m.driver, (const char *)sqlite3_column_text(st, 1)))
+		if (read_names(&m, st) && read_frames(&m, st))
 			r = measured_put(into, &m);
 	}
 	return r == -ENOENT ? 0 : r;

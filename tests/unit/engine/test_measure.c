@@ -151,6 +151,41 @@ static void the_store_knows_it(void **state)
 	rig_end(&r);
 }
 
+/* What no kernel takes would refuse the whole file; and SQLite lets a primary key be NULL. */
+static void a_row_that_is_no_good_is_none(void **state)
+{
+	static const char *const broken[] = {
+		"UPDATE measured SET frames = 0",
+		"UPDATE measured SET frames = 65",
+		"UPDATE measured SET frames = 4294967312", /* 2^32 + 16 */
+		"UPDATE measured SET frames = -1",
+		"UPDATE measured SET name = NULL",
+		"UPDATE measured SET name = 'a name that is too long'",
+		"UPDATE measured SET driver = 'of thirty-two characters, or more'",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		struct rig r;
+
+		begin(&r, AUTO);
+		tick(&r);
+		rig_stop(&r);
+		rig_sql(&r, broken[i]);
+		fake_set_tx("eth0", TX_FLUSH, 0, 1);
+		rig_start(&r);
+		rig_settle(&r);
+		assert_null(figures(&r, "eth0"));
+		assert_null(rig_alert(&r, "refused"));
+		assert_true(r.newest->settled);
+		assert_int_equal(rig_reload_ok(&r), 0);
+		assert_int_equal(is("eth0"), 1);
+		tick(&r);
+		assert_int_equal(fake_tune.runs, 2);
+		assert_int_equal(is("eth0"), 16);
+		rig_end(&r);
+	}
+}
+
 static void another_driver_is_measured_anew(void **state)
 {
 	struct rig r;
@@ -506,6 +541,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(auto_is_measured_and_set),
 		cmocka_unit_test(the_store_knows_it),
+		cmocka_unit_test(a_row_that_is_no_good_is_none),
 		cmocka_unit_test(another_driver_is_measured_anew),
 		cmocka_unit_test(a_device_made_anew_has_its_number_at_once),
 		cmocka_unit_test(other_changes_do_not_measure_it_again),
