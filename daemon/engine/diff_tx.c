@@ -42,14 +42,22 @@ static int tell_lack(struct diff_walk *w, const struct tx *wanted, uint8_t lacks
 	return 0;
 }
 
+/* A device that is not there is waited for as a port. */
+static int tell_unknown(struct diff_walk *w, const struct tx *wanted)
+{
+	if (!state_port(w->in->found, wanted->dev) && !state_vlan(w->in->found, wanted->dev))
+		return 0;
+	return plan_conflict(w->plan, &wanted->obj, true, "%s does not tell what it has (%s)",
+			     wanted->dev, driver_of(w, wanted->dev));
+}
+
 static int diff_part(struct diff_walk *w, const struct tx *wanted)
 {
 	const struct tx *found = tx_find(w->in->found, wanted->dev, (enum tx_part)wanted->part);
 	uint8_t lacks;
 
-	/* A device that is not there is waited for as a port. */
 	if (!found)
-		return 0;
+		return tell_unknown(w, wanted);
 	lacks = tx_lacks(wanted, found);
 	if (lacks)
 		return tell_lack(w, wanted, lacks);

@@ -10,19 +10,23 @@
 #include "daemon/engine/measure.h"
 #include "daemon/engine/observe.h"
 
+/*
+ * A driver that does not tell one part (nfp where it can't coalesce, others while they reset) is no
+ * reason to hold up all else: what was found before stays, and the audit asks again.
+ */
 static int read_device(struct engine_owner *o, const char *dev)
 {
-	int r = 0;
-
-	for (unsigned int part = 0; part < TX_PART_COUNT_ && r == 0; part++) {
+	for (unsigned int part = 0; part < TX_PART_COUNT_; part++) {
 		_cleanup_object_ struct tx *key = tx_new(dev, (enum tx_part)part, 0);
+		int r = key ? observe_ask(o, &key->obj) : -ENOMEM;
 
-		r = key ? observe_ask(o, &key->obj) : -ENOMEM;
+		if (r == -ENOMEM)
+			return r;
 		/* The event that it went has more to say. */
 		if (r == -ENOENT)
 			return 0;
 	}
-	return r;
+	return 0;
 }
 
 int observe_tx_of(struct engine_owner *o, const struct state *named)

@@ -79,6 +79,9 @@ int kernel_get(struct kernel *k, const struct object *key, struct object **ret)
 	const struct object *o;
 
 	fake.looks++;
+	if (key->kind == KIND_TX && ((const struct tx *)key)->part == TX_COALESCE &&
+	    fake.coalesce_error)
+		return fake.coalesce_error;
 	if (key->kind == KIND_PORT)
 		o = world_device(((const struct port *)key)->name);
 	else if (key->kind == KIND_VLAN)

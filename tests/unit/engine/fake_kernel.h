@@ -28,6 +28,7 @@ struct fake {
 	size_t table;		 /* hardware holds so many; 0: any number */
 	bool lose_events;	 /* a LOST instead of what happens, once */
 	int dump_error;		 /* each dump fails with it; 0: none does */
+	int coalesce_error;	 /* and so does each question of coalescing */
 	bool other_direction;	 /* of each clsact has filters */
 	size_t dumps_fail;	 /* so many to come are interrupted for good */
 	bool dump_misses_one;	 /* each filter dump leaves out its first entry */

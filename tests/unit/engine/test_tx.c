@@ -29,8 +29,10 @@ static void start_with(struct rig *r, const char *yaml)
 	fake_add_tx("eth0", TX_COALESCE, 0, 7, 1, 0);
 	fake_add_tx("eth0", TX_BQL, 2, 3, 0, 0);
 	((struct tx *)(uintptr_t)tx_find(fake.world, "eth0", TX_BQL))->queue[1][1] = 9000;
-	for (unsigned int part = 0; part < TX_PART_COUNT_; part++)
+	for (unsigned int part = 0; part < TX_PART_COUNT_; part++) {
+		fake_add_tx("lan1", (enum tx_part)part, 0, 0, 0, 0);
 		fake_add_tx("lan2", (enum tx_part)part, 0, 0, 0, 0);
+	}
 	rig_write(r, yaml);
 	rig_start(r);
 	rig_settle(r);
@@ -213,6 +215,53 @@ static void what_it_has_not_is_told_with_its_place(void **state)
 	rig_end(&r);
 }
 
+/* Some drivers refuse to tell one part, nfp for good and others while they reset: that is no reason
+ * to leave all else alone. */
+static void a_part_that_is_not_told_holds_up_nothing_else(void **state)
+{
+	struct rig r;
+
+	start_with(&r, HEAD "  eth0: { tx: { ring: 512 } }\n");
+	fake.coalesce_error = -EINVAL;
+	fake_set_tx("eth0", TX_RING, 0, 64);
+	fake_set_up("lan2", true);
+	r.o->audit_due = 0;
+	rig_settle(&r);
+	assert_int_equal(is(TX_RING, 0, 0), 512);
+	assert_null(rig_alert(&r, "dump"));
+	/* What was read before counts; then it is known no more. */
+	rig_write(&r, HEAD "  eth0: { tx: { ring: 300 } }\n  lan1: { mtu: 1400 }\n");
+	assert_int_equal(rig_reload_ok(&r), 2);
+	fake_del_port("eth0");
+	rig_settle(&r);
+	fake_add_port("eth0", NULL, -1);
+	fake_add_tx("eth0", TX_RING, 0, 1, 256, 1024);
+	fake_add_tx("eth0", TX_COALESCE, 0, 7, 1, 0);
+	fake_add_tx("eth0", TX_FLUSH, 0, 1, 1, 0);
+	rig_settle(&r);
+	assert_int_equal(is(TX_RING, 0, 0), 300);
+	refused(&r, HEAD "  eth0: { tx: { coalesce: { tx-frames: 5 } } }\n",
+		"eth0 does not tell what it has (its driver)");
+	/* A start does the rest of what was in force, and tells; the audit asks again. */
+	fake.coalesce_error = 0;
+	rig_write(&r, HEAD "  eth0: { tx: { coalesce: { tx-frames: 5 }, ring: 512 } }\n");
+	assert_int_equal(rig_reload_ok(&r), 2);
+	rig_stop(&r);
+	fake.coalesce_error = -EBUSY;
+	fake_set_tx("eth0", TX_RING, 0, 64);
+	fake_set_tx("eth0", TX_COALESCE, 1, 6);
+	rig_start(&r);
+	rig_settle(&r);
+	assert_int_equal(is(TX_RING, 0, 0), 512);
+	assert_string_equal(rig_alert(&r, "conflict")->about, "port eth0 tx coalesce");
+	fake.coalesce_error = 0;
+	r.o->audit_due = 0;
+	rig_settle(&r);
+	assert_int_equal(is(TX_COALESCE, 1, 0), 5);
+	assert_null(rig_alert(&r, "conflict"));
+	rig_end(&r);
+}
+
 /* A driver that rounds does not do what the file says: it goes back, and the words tell the size.
  */
 static void a_ring_that_is_rounded_is_told(void **state)
@@ -272,6 +321,7 @@ int main(void)
 		cmocka_unit_test(each_refusal_goes_back),
 		cmocka_unit_test(a_trial_goes_back),
 		cmocka_unit_test(what_it_has_not_is_told_with_its_place),
+		cmocka_unit_test(a_part_that_is_not_told_holds_up_nothing_else),
 		cmocka_unit_test(a_ring_that_is_rounded_is_told),
 		cmocka_unit_test(a_kernel_without_the_patch_is_told),
 	};
