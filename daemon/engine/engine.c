@@ -93,15 +93,15 @@ static void on_progress(struct job *job, const struct job_progress *p, void *dat
 	loop_wake(e->outer);
 }
 
-static bool is_awaited(void *data)
+static enum jobs_waiting what_waits(void *data)
 {
 	struct engine *e = data;
-	bool awaited;
+	enum jobs_waiting waiting;
 
 	pthread_mutex_lock(&e->lock);
-	awaited = e->jobs.applies > 0;
+	waiting = jobs_waiting(&e->jobs);
 	pthread_mutex_unlock(&e->lock);
-	return awaited;
+	return waiting;
 }
 
 static void finish(struct engine *e, struct job *list)
@@ -337,7 +337,7 @@ int engine_start(struct loop *loop, const struct engine_options *options,
 		 const struct engine_listener *listener, struct engine **ret)
 {
 	struct owner_listener inner = { on_snapshot, on_event,	 on_ready,
-					on_progress, is_awaited, NULL };
+					on_progress, what_waits, NULL };
 	_cleanup_(engine_freep) struct engine *e = calloc(1, sizeof(*e));
 	int r;
 

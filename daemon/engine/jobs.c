@@ -53,6 +53,14 @@ static struct job *unlink_job(struct jobs *q, struct job **at)
 	return job;
 }
 
+enum jobs_waiting jobs_waiting(const struct jobs *q)
+{
+	for (const struct job *job = q->first; job; job = job->next)
+		if (job->type == JOB_STOP || job->type == JOB_CONFIRM)
+			return JOBS_PRESS;
+	return q->applies ? JOBS_APPLY : JOBS_OTHERS;
+}
+
 static bool is_for_good(const struct job *job)
 {
 	return job->type == JOB_APPLY && !job->confirm_ms;
@@ -77,13 +85,23 @@ static bool may_be_overtaken(const struct job *job)
 	return false;
 }
 
+/* Where the next one hangs; the queue is not empty. */
+static struct job **next_of(struct jobs *q)
+{
+	struct job **at = &q->first;
+
+	while (*at && (*at)->type == JOB_MEASURE)
+		at = &(*at)->next;
+	return *at ? at : &q->first;
+}
+
 struct job *jobs_take(struct jobs *q)
 {
 	struct job *list, **end, **at = &q->first;
 
 	if (!q->first)
 		return NULL;
-	list = unlink_job(q, at);
+	list = unlink_job(q, next_of(q));
 	end = &list->next;
 	if (!is_for_good(list))
 		return list;

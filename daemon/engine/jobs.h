@@ -15,12 +15,21 @@ struct jobs {
 	size_t applies; /* among them, of every kind */
 };
 
+/* What waits while a job runs, by how much of a hurry it is in. */
+enum jobs_waiting {
+	JOBS_OTHERS, /* or none */
+	JOBS_APPLY,
+	JOBS_PRESS, /* what has a deadline: a confirmation, the end of the engine */
+};
+
 void jobs_init(struct jobs *q);
 void jobs_put(struct jobs *q, struct job *job);
 /* To the front, in the list's order; but a JOB_STOP that is there stays the first. */
 void jobs_put_back(struct jobs *q, struct job *list);
+enum jobs_waiting jobs_waiting(const struct jobs *q);
 /*
- * The next piece of work, NULL if there is none: a list of one job; or, if that is an apply for
+ * The next piece of work, NULL if there is none; a measurement only if nothing else waits, for it
+ * takes seconds. A list of one job; or, if that is an apply for
  * good, with all such applies that wait behind it, up to the first job that an apply must not
  * overtake (a confirmation, a revert, a trial, an end). What only reads is overtaken.
  */

@@ -145,6 +145,20 @@ static void tell_progress(struct engine_owner *o, const struct tune *t, struct j
 				     o->listener.data);
 }
 
+/*
+ * Who asked for it has the first word, but for what has a deadline. It may be the one of what is on
+ * trial: the daemon takes that back on time.
+ */
+static bool is_to_end(const struct engine_owner *o, const struct job *job)
+{
+	enum jobs_waiting waiting =
+		o->listener.waiting ? o->listener.waiting(o->listener.data) : JOBS_OTHERS;
+
+	if (confirm_is_armed(o) && confirm_armed(o).until_ns <= clock_boot_ns())
+		return true;
+	return waiting == JOBS_PRESS || (!job && waiting == JOBS_APPLY);
+}
+
 /* job: who asked for it, or NULL. */
 static int run(struct engine_owner *o, const char *dev, struct job *job, struct tune_result *ret)
 {
@@ -163,9 +177,7 @@ static int run(struct engine_owner *o, const char *dev, struct job *job, struct 
 		more = tune_step(t);
 		pulse_go(o->pulse);
 		owner_between(o);
-		/* Who asked for it has the first word. */
-		if (more > 0 && !job && o->listener.awaited &&
-		    o->listener.awaited(o->listener.data))
+		if (more > 0 && is_to_end(o, job))
 			return -EINTR;
 	} while (more > 0);
 	*ret = *tune_result(t);
@@ -203,7 +215,7 @@ static int find_out(struct engine_owner *o, const char *dev, struct job *job, st
 
 	if (r < 0) {
 		snprintf(words, WORDS, "it can't be measured: %s",
-			 r == -EINTR ? "an apply came" : strerror(-r));
+			 r == -EINTR ? "other work came first" : strerror(-r));
 		return r;
 	}
 	snprintf(words, WORDS, "%s", result.words);

@@ -10,7 +10,7 @@
  * no good ones' place.
  *
  * It takes seconds, in slices: in between events are taken and repairs made. Jobs wait, but no
- * apply for what nobody asked for.
+ * apply for what nobody asked for, and none that has a deadline: see jobs_waiting().
  */
 #ifndef SWD_ENGINE_MEASURE_H
 #define SWD_ENGINE_MEASURE_H

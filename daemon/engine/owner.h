@@ -12,6 +12,7 @@
 #include "daemon/engine/backoff.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/flaps.h"
+#include "daemon/engine/jobs.h"
 #include "daemon/engine/own_file.h"
 #include "daemon/engine/places.h"
 #include "daemon/engine/pulse.h"
@@ -30,8 +31,8 @@ struct owner_listener {
 	void (*ready)(void *data);
 	/* Of a job that wants to know; NULL: nobody does. */
 	void (*progress)(struct job *job, const struct job_progress *p, void *data);
-	/* Does an apply wait? NULL: none ever does. */
-	bool (*awaited)(void *data);
+	/* What waits for the job that runs? NULL: nothing ever does. */
+	enum jobs_waiting (*waiting)(void *data);
 	void *data;
 };
 

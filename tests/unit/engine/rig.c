@@ -35,9 +35,9 @@ static void on_progress(struct job *job, const struct job_progress *p, void *dat
 	job->progress(p, job->data);
 }
 
-static bool is_awaited(void *data)
+static enum jobs_waiting what_waits(void *data)
 {
-	return ((struct rig *)data)->awaited;
+	return ((struct rig *)data)->waiting;
 }
 
 void rig_begin(struct rig *r, enum bypass_ability ability)
@@ -92,7 +92,7 @@ void rig_make(struct rig *r)
 {
 	struct engine_options options = { .config_path = r->config, .state_dir = r->state };
 	struct owner_listener listener = { on_snapshot, on_event,   on_ready,
-					   on_progress, is_awaited, r };
+					   on_progress, what_waits, r };
 
 	fake_reset_counts();
 	assert_int_equal(owner_new(&options, &listener, &r->pulse, &r->o), 0);

@@ -6,6 +6,7 @@
 #ifndef SWD_TESTS_UNIT_ENGINE_RIG_H
 #define SWD_TESTS_UNIT_ENGINE_RIG_H
 
+#include "daemon/engine/jobs.h"
 #include "daemon/engine/owner.h"
 #include "fake_kernel.h"
 
@@ -15,8 +16,8 @@ struct rig {
 	struct engine_owner *o;
 	struct snapshot *newest;
 	bool ready;
-	bool awaited;	      /* an apply waits */
-	char events[64][400]; /* "repaired about: text"; the last ones are dropped */
+	enum jobs_waiting waiting; /* what waits behind a job */
+	char events[64][400];	   /* "repaired about: text"; the last ones are dropped */
 	size_t event_count;
 };
 

@@ -53,6 +53,59 @@ static void jobs_come_in_order(void **state)
 	assert_list(jobs_take(&q), "d");
 }
 
+/* Each takes seconds, and a client may ask for a hundred at once. */
+static void measurements_come_last(void **state)
+{
+	struct jobs q;
+
+	jobs_init(&q);
+	put(&q, JOB_MEASURE, "m1", NULL);
+	put(&q, JOB_MEASURE, "m2", NULL);
+	put(&q, JOB_PLAN, "look", "1");
+	put(&q, JOB_MEASURE, "m3", NULL);
+	put(&q, JOB_APPLY, "a", "1");
+	put(&q, JOB_MEASURE, "m4", NULL);
+	put(&q, JOB_APPLY, "b", "2");
+	put(&q, JOB_CONFIRM, "c", NULL);
+	assert_list(jobs_take(&q), "look");
+	assert_list(jobs_take(&q), "a b");
+	assert_list(jobs_take(&q), "c");
+	assert_list(jobs_take(&q), "m1");
+	put(&q, JOB_HISTORY, "list", NULL);
+	assert_list(jobs_take(&q), "list");
+	assert_list(jobs_take(&q), "m2");
+	assert_list(jobs_take(&q), "m3");
+	assert_list(jobs_take(&q), "m4");
+	assert_null(jobs_take(&q));
+	put(&q, JOB_PLAN, "d", NULL);
+	assert_list(jobs_take(&q), "d");
+}
+
+static void an_end_and_a_confirmation_press(void **state)
+{
+	static const struct {
+		enum job_type type;
+		enum jobs_waiting want;
+	} cases[] = {
+		{ JOB_STOP, JOBS_PRESS },      { JOB_CONFIRM, JOBS_PRESS },
+		{ JOB_APPLY, JOBS_APPLY },     { JOB_REVERT, JOBS_APPLY },
+		{ JOB_PLAN, JOBS_OTHERS },     { JOB_MEASURE, JOBS_OTHERS },
+		{ JOB_TEARDOWN, JOBS_OTHERS },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct jobs q;
+
+		jobs_init(&q);
+		assert_int_equal(jobs_waiting(&q), JOBS_OTHERS);
+		put(&q, JOB_MEASURE, "m", NULL);
+		put(&q, cases[i].type, "x", NULL);
+		assert_int_equal(jobs_waiting(&q), cases[i].want);
+		job_free(jobs_take(&q));
+		job_free(jobs_take(&q));
+	}
+}
+
 /* What only reads is overtaken; a trial, a revert, a confirmation, an end are not. */
 static void applies_are_taken_together(void **state)
 {
@@ -218,6 +271,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_come_in_order),
+		cmocka_unit_test(measurements_come_last),
+		cmocka_unit_test(an_end_and_a_confirmation_press),
 		cmocka_unit_test(applies_are_taken_together),
 		cmocka_unit_test(the_last_covers_all_if_it_is_done),
 		cmocka_unit_test(none_covers_a_text_that_is_no_good),

@@ -497,7 +497,7 @@ static void an_apply_comes_first(void **state)
 	struct rig r;
 
 	begin(&r, AUTO);
-	r.awaited = true;
+	r.waiting = JOBS_APPLY;
 	tick(&r);
 	assert_int_equal(fake_tune.runs, 1);
 	assert_int_equal(fake_tune.slices, 1);
@@ -507,6 +507,43 @@ static void an_apply_comes_first(void **state)
 	/* On demand it is carried out. */
 	job_free(measure(&r, "eth0", false));
 	assert_int_equal(is("eth0"), 16);
+	rig_end(&r);
+}
+
+static struct rig *the_rig;
+
+static void time_is_up(void)
+{
+	the_rig->o->deadline.at.boot_ns = 0;
+}
+
+/* But what can't wait does not: a confirmation has a deadline, and so has an end. */
+static void what_presses_ends_it(void **state)
+{
+	struct rig r;
+	struct job *job;
+
+	begin(&r, HEAD "  eth0: {}\n");
+	r.waiting = JOBS_PRESS;
+	job = measure(&r, "eth0", false);
+	assert_int_equal(job->result, -EINTR);
+	assert_int_equal(job->refusal, JOB_NOT_MEASURED);
+	assert_string_equal(job->words, "eth0: it can't be measured: other work came first");
+	assert_int_equal(fake_tune.slices, 1);
+	job_free(job);
+	/* The time of what is on trial is over meanwhile. */
+	r.waiting = JOBS_OTHERS;
+	rig_write(&r, HEAD "  eth0: {}\n  lan1: { mtu: 1400 }\n");
+	job_free(rig_apply(&r, NULL, 60000));
+	the_rig = &r;
+	fake_tune.slices = 0;
+	fake_tune.between = time_is_up;
+	job = measure(&r, "eth0", false);
+	assert_int_equal(job->result, -EINTR);
+	assert_int_equal(fake_tune.slices, 2);
+	job_free(job);
+	assert_null(figures(&r, "eth0"));
+	assert_int_equal(state_port(fake.world, "lan1")->mtu, 1500);
 	rig_end(&r);
 }
 
@@ -554,6 +591,7 @@ int main(void)
 		cmocka_unit_test(what_need_not_be_measured_is_left_alone),
 		cmocka_unit_test(somebody_asks),
 		cmocka_unit_test(an_apply_comes_first),
+		cmocka_unit_test(what_presses_ends_it),
 		cmocka_unit_test(repairs_are_made_meanwhile),
 	};
 
