@@ -54,6 +54,7 @@ struct ring_counts {
 	uint64_t flying; /* of those handed, not given back by device or qdisc yet */
 	uint64_t left;	 /* by the device's counter, as of the last look */
 	uint64_t lost;	 /* by the device's counters of errors and drops */
+	uint64_t came;	 /* by the device's counter, too: what it received */
 	uint64_t full;	 /* times that ring_put() found the ring full */
 	uint64_t busy;	 /* times that a frame was refused */
 	uint64_t rests;	 /* times that the ring came to rest */

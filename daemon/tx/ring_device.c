@@ -92,6 +92,7 @@ int ring_look(struct ring *r)
 		r->counts.left += gain(r->seen.tx_packets, now.tx_packets);
 		r->counts.lost += gain(r->seen.tx_errors, now.tx_errors) +
 				  gain(r->seen.tx_dropped, now.tx_dropped);
+		r->counts.came += gain(r->seen.rx_packets, now.rx_packets);
 		r->seen = now;
 		set_state(r, state_of(&now));
 	}

@@ -116,7 +116,6 @@ static int chosen(struct tune *t)
 static int listen_first(struct tune *t)
 {
 	uint64_t waited = ms_since(t->phase_ns);
-	struct traffic_reading now;
 	int r;
 
 	if (waited < t->o.quiet_ms) {
@@ -126,16 +125,13 @@ static int listen_first(struct tune *t)
 	r = ring_look(t->ring);
 	if (r == 0 && ring_state(t->ring) != RING_READY)
 		return no_link(t);
-	if (r == 0)
-		r = traffic_read(t->traffic, ring_ifindex(t->ring), &now);
 	if (r < 0)
 		return failed(t, r, "the device did not answer");
-	t->result.traffic =
-		now.rx_packets - t->first.rx_packets + now.tx_packets - t->first.tx_packets;
+	ring_counts(t->ring, &t->before);
+	t->result.traffic = t->before.came + t->before.left;
 	if (!t->o.despite_traffic && t->result.traffic * 1000 > TRAFFIC_MOST * waited)
 		return end(t, TUNE_TRAFFIC, "others use it: %llu frames in and out in %.1f s",
 			   (unsigned long long)t->result.traffic, (double)waited / 1e3);
-	ring_counts(t->ring, &t->before);
 	t->begun_ns = now_monotonic_ns();
 	begin(t, PHASE_BURSTS);
 	return 1;
@@ -221,18 +217,17 @@ static int burst(struct tune *t)
 }
 
 /* Others that have come since. Few of their frames count as none, as before. */
-static bool others_came(const struct tune *t)
+static bool others_came(const struct tune *t, uint64_t theirs)
 {
-	uint64_t more = t->result.left - t->result.sent;
-
 	return !t->o.despite_traffic &&
-	       more * 1000 > TRAFFIC_MOST * (ms_since(t->begun_ns) + QUIET_MS);
+	       theirs * 1000 > TRAFFIC_MOST * (ms_since(t->begun_ns) + QUIET_MS);
 }
 
 static int settle(struct tune *t)
 {
 	struct tune_result *res = &t->result;
 	struct ring_counts now;
+	uint64_t theirs;
 	int r = ring_look(t->ring);
 
 	if (r < 0)
@@ -248,9 +243,11 @@ static int settle(struct tune *t)
 		nap_ms(20);
 		return 1;
 	}
-	if (others_came(t))
-		return end(t, TUNE_TRAFFIC, "others use it: %llu frames were ours, and %llu left",
-			   (unsigned long long)res->sent, (unsigned long long)res->left);
+	theirs = res->left - res->sent + now.came - t->before.came;
+	if (others_came(t, theirs))
+		return end(t, TUNE_TRAFFIC,
+			   "others use it: %llu frames in and out beside %llu of our own",
+			   (unsigned long long)theirs, (unsigned long long)res->sent);
 	if (t->round++) {
 		res->samples.rounds++;
 		choose(&res->samples, &res->choice);

@@ -150,6 +150,17 @@ def test_others_that_use_it(device):
 
 
 @patched
+@pytest.mark.parametrize("device", ["sim0", "sim0w"])
+def test_others_that_come_meanwhile(device):
+    """In either direction; what they send before the first burst would be seen as above."""
+    with subprocess.Popen(command(rounds=60), stdout=subprocess.PIPE, text=True) as process:
+        wait(lambda: tx_queues("sim0")[0]["frames"] > 5000, "the first bursts")
+        with Chatter(device):
+            said = json.loads(process.communicate()[0])
+    assert said["verdict"] == "traffic" and said["sent"] > 5000 and said["frames"] == 0, said
+
+
+@patched
 def test_the_first_sign_of_loss_ends_it():
     """One frame in the middle of it is refused again and again, and dropped."""
     knob("sim0", "tx_busy", "20000 30")
