@@ -74,9 +74,12 @@ int before_tx_plan(const struct engine_owner *o, const struct config *config, st
 
 		if (!found)
 			continue;
-		wanted = tx_only(t, t->has & (uint8_t) ~(said ? said->has : 0));
+		/* What the device has not by now, or not as much of, can't go back. */
+		wanted = tx_only(t, found->has & (uint8_t) ~(said ? said->has : 0));
 		if (!wanted)
 			return -ENOMEM;
+		if (found->most && wanted->value[0] > found->most)
+			wanted->has &= (uint8_t)~1u;
 		if (!kind_ops(KIND_TX)->satisfied(&wanted->obj, &found->obj))
 			r = plan_add(plan, KERNEL_CHANGE, STEP_BEFORE, &wanted->obj, &found->obj);
 	}

@@ -183,6 +183,36 @@ static void a_trial_goes_back(void **state)
 	}
 }
 
+/* What was on trial is set on a device that has less by then: that is no undo that is refused. */
+static void a_device_that_has_less_goes_back_as_far_as_it_can(void **state)
+{
+	struct rig r;
+	struct job *job;
+
+	start_with(&r, NOTHING);
+	job_free(rig_apply(&r, ALL, 60000));
+	assert_all();
+	fake_del_port("eth0");
+	rig_settle(&r);
+	fake_add_port("eth0", NULL, -1);
+	fake_add_tx("eth0", TX_FLUSH, 0, 0, 0, 0);
+	fake_add_tx("eth0", TX_RING, 0, 1, 64, 128); /* 256 were there before */
+	fake_add_tx("eth0", TX_COALESCE, 0, 3, 9, 0);
+	fake_add_tx("eth0", TX_BQL, 0, 0, 0, 0);
+	rig_settle(&r);
+	fake_reset_counts();
+	job = rig_job(&r, JOB_REVERT, 0);
+	assert_int_equal(job->result, 0);
+	assert_int_equal(diags_count(job->diags), 0);
+	job_free(job);
+	rig_settle(&r);
+	assert_int_equal(fake.refused, 0);
+	assert_int_equal(is(TX_RING, 0, 0), 64);
+	assert_int_equal(is(TX_COALESCE, 0, 0), 1);
+	assert_true(r.newest->settled);
+	rig_end(&r);
+}
+
 static void refused(struct rig *r, const char *yaml, const char *words)
 {
 	struct job *job;
@@ -320,6 +350,7 @@ int main(void)
 		cmocka_unit_test(a_new_device_is_set_again),
 		cmocka_unit_test(each_refusal_goes_back),
 		cmocka_unit_test(a_trial_goes_back),
+		cmocka_unit_test(a_device_that_has_less_goes_back_as_far_as_it_can),
 		cmocka_unit_test(what_it_has_not_is_told_with_its_place),
 		cmocka_unit_test(a_part_that_is_not_told_holds_up_nothing_else),
 		cmocka_unit_test(a_ring_that_is_rounded_is_told),
