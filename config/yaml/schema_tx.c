@@ -32,8 +32,11 @@ static int flush_read(struct reader *r, const struct key *key, const struct node
 		v = FLUSH_AUTO;
 	} else if (streq(n->text, "off")) {
 		v = 1;
-	} else if (!n->plain || parse_u64(n->text, key->min, key->max, &v) < 0) {
+	} else if (parse_u64(n->text, key->min, key->max, &v) < 0) {
 		hint_number(walk_expected(r, n, what), n->text);
+		return -EINVAL;
+	} else if (!n->plain) {
+		diag_hint(walk_expected(r, n, what), "write %s without quotes", n->text);
 		return -EINVAL;
 	}
 	*(uint32_t *)to = (uint32_t)v;
