@@ -31,7 +31,7 @@ static bool tx_differs(const struct state *wanted, const struct state *found, co
 		const struct tx *w = tx_find(wanted, name, (enum tx_part)part);
 		const struct tx *f = w ? tx_find(found, name, (enum tx_part)part) : NULL;
 
-		if (f && !kind_ops(KIND_TX)->satisfied(&w->obj, &f->obj))
+		if (w && !(f && kind_ops(KIND_TX)->satisfied(&w->obj, &f->obj)))
 			return true;
 	}
 	return false;

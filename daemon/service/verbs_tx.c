@@ -50,7 +50,13 @@ static void write_value(struct jsonw *w, const struct tx *wanted, const struct t
 	jsonw_object_end(w);
 }
 
-/* "as wanted", "differs", "waiting" (the device is not there), "lacks" (it can't do all of it) */
+static bool is_there(const struct call *c, const char *dev)
+{
+	return state_port(c->snapshot->found, dev) || state_vlan(c->snapshot->found, dev);
+}
+
+/* "as wanted", "differs", "waiting" (the device is not there), "lacks" (it can't do all of it, or
+ * does not tell) */
 static const char *state_of(const struct call *c, const char *dev)
 {
 	const char *state = "as wanted";
@@ -62,7 +68,7 @@ static const char *state_of(const struct call *c, const char *dev)
 		if (!wanted)
 			continue;
 		if (!found)
-			return "waiting";
+			return is_there(c, dev) ? "lacks" : "waiting";
 		if (tx_lacks(wanted, found))
 			return "lacks";
 		if (!kind_ops(KIND_TX)->satisfied(&wanted->obj, &found->obj))

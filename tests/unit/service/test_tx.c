@@ -38,6 +38,22 @@ static void test_tx(void **state)
 	cJSON_Delete(p);
 }
 
+/* A driver that does not tell one part: the device is there all the same. */
+static void test_a_part_that_is_not_told(void **state)
+{
+	struct snapshot *s = sample_snapshot();
+	cJSON *p;
+
+	assert_int_equal(state_remove(s->found, tx_find(s->found, "lan2", TX_RING)), 1);
+	fake_publish(&fake, s);
+	p = ask("Tx", NULL);
+	is_text(named(at(p, "ports"), "name", "lan2"), "state", "lacks");
+	cJSON_Delete(p);
+	p = ask("Ports", NULL);
+	is_text(named(at(p, "ports"), "name", "lan2"), "state", "differs");
+	cJSON_Delete(p);
+}
+
 enum lan2 {
 	LAN2_DOWN,
 	LAN2_WITHOUT_CARRIER,
@@ -177,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_tx),
+		TEST(test_a_part_that_is_not_told),
 		TEST(test_what_a_measurement_waits_for),
 		TEST(test_measure_tx),
 		TEST(test_measure_tx_in_pieces),
