@@ -203,6 +203,20 @@ static void fill(struct measured *m, const struct port *p, const struct tune_res
 	memcpy(m->took_ps, c->median_ps, sizeof(c->median_ps));
 }
 
+static const char *why_not(int error)
+{
+	switch (error) {
+	case -EINTR:
+		return "other work came first";
+	case -EPROTONOSUPPORT:
+		return "it is no Ethernet device";
+	case -ERANGE:
+		return "its MTU is out of range";
+	default:
+		return strerror(-error);
+	}
+}
+
 /* Sends, and says in words why that came to nothing, or to what. 0; -EBUSY: it could not be
  * measured; -errno. */
 static int find_out(struct engine_owner *o, const char *dev, struct job *job, struct measured *ret,
@@ -214,8 +228,7 @@ static int find_out(struct engine_owner *o, const char *dev, struct job *job, st
 	int r = run(o, dev, job, &result);
 
 	if (r < 0) {
-		snprintf(words, WORDS, "it can't be measured: %s",
-			 r == -EINTR ? "other work came first" : strerror(-r));
+		snprintf(words, WORDS, "it can't be measured: %s", why_not(r));
 		return r;
 	}
 	snprintf(words, WORDS, "%s", result.words);
