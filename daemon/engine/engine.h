@@ -60,6 +60,7 @@ struct job {
 	uint64_t target;	  /* a generation */
 	char port[IFNAMSIZ];	  /* JOB_MEASURE */
 	bool force;		  /* JOB_MEASURE: although others use it */
+	_Atomic bool unwanted;	  /* JOB_MEASURE: who asked has gone; told by the loop */
 	uint32_t confirm_ms;	  /* JOB_APPLY, JOB_REVERT: on trial for so long; 0: for good */
 	bool allow_gap;		  /* JOB_APPLY, JOB_REVERT: see trial.h */
 	uid_t uid;		  /* who asked: for the store's history */

@@ -154,6 +154,8 @@ static bool is_to_end(const struct engine_owner *o, const struct job *job)
 	enum jobs_waiting waiting =
 		o->listener.waiting ? o->listener.waiting(o->listener.data) : JOBS_OTHERS;
 
+	if (job && job->unwanted)
+		return true;
 	if (confirm_is_armed(o) && confirm_armed(o).until_ns <= clock_boot_ns())
 		return true;
 	return waiting == JOBS_PRESS || (!job && waiting == JOBS_APPLY);
@@ -166,6 +168,8 @@ static int run(struct engine_owner *o, const char *dev, struct job *job, struct 
 	_cleanup_(tune_freep) struct tune *t = NULL;
 	int more, r;
 
+	if (job && job->unwanted)
+		return -EINTR;
 	pulse_wait(o->pulse);
 	r = tune_open(dev, &options, &t);
 	pulse_go(o->pulse);

@@ -14,7 +14,8 @@
 
 /* A job of ours that is with the engine; it may outlive the call and the service. */
 struct errand {
-	struct call *call;	 /* NULL: nobody waits for the answer */
+	struct call *call; /* NULL: nobody waits for the answer */
+	struct job *job;
 	struct service *service; /* in whose list it is; NULL: that has gone */
 	struct errand *next;
 	const struct errand_kind *kind;
@@ -27,6 +28,7 @@ static void forget(void *work)
 	struct errand *e = work;
 
 	e->call = NULL;
+	e->job->unwanted = true;
 }
 
 void errand_detach(struct service *s)
@@ -260,6 +262,7 @@ void errand_submit(struct call *c, struct job *job, const struct errand_kind *ki
 	}
 	*e = (struct errand){
 		.call = c,
+		.job = job,
 		.service = s,
 		.next = s->errands,
 		.kind = kind,

@@ -2,7 +2,7 @@
 /*
  * errand: a call that the engine answers. Its job goes to the engine, and what is said to the
  * client is written when that ends. The client may go meanwhile, and the service: the job runs to
- * its end all the same.
+ * its end all the same, but for a measurement, which changes nothing.
  */
 #ifndef SWD_SERVICE_ERRAND_H
 #define SWD_SERVICE_ERRAND_H

@@ -432,11 +432,17 @@ def test_a_measurement_tells_how_far_it_is(swd, sim0):
     assert frames <= {None, 1, 2, 4, 8, 16, 32, 64} and len(frames) > 3, frames
     assert not any(piece["measured"] for piece in news) and last["progress"] is None
     assert last["measured"]["frames"] > 1
-    # Without more it is one answer; and who goes away harms nobody.
-    gone = swd.connect()
-    gone.send("MeasureTx", more=True, port="sim0")
-    gone.message()
-    gone.sock.close()
+    # Without more it is one answer; and who goes away harms nobody, for the sending ends.
+    measured = swd.log.read_text().count("port sim0: ")
+    gone = [swd.connect() for _ in range(100)]
+    for client in gone:
+        client.send("MeasureTx", more=True, port="sim0")
+    gone[0].message()
+    for client in gone:
+        client.sock.close()
+    time.sleep(1)               # the slice that runs, and that swd hears of it
+    measures_nothing()
+    assert swd.log.read_text().count("port sim0: ") == measured
     assert swd.call("MeasureTx", port="sim0")["measured"]["port"] == "sim0"
 
 

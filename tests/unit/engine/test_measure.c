@@ -87,10 +87,13 @@ static void set_carrier(struct rig *r, const char *dev, bool carrier)
 	rig_settle(r);
 }
 
+static struct job *the_job;
+
 static struct job *measure(struct rig *r, const char *dev, bool force)
 {
 	struct job *job = job_new(JOB_MEASURE);
 
+	the_job = job;
 	COPY_NAME(job->port, dev);
 	job->force = force;
 	owner_job(r->o, job);
@@ -149,38 +152,6 @@ static void the_store_knows_it(void **state)
 	assert_int_equal(is("eth0"), 16);
 	assert_int_equal(fake_tune.runs, 1);
 	rig_end(&r);
-}
-
-/* The whole file would be refused for it; and SQLite lets a primary key be NULL. */
-static void a_row_that_is_no_good_is_none(void **state)
-{
-	static const char *const broken[] = {
-		"UPDATE measured SET frames = 0",
-		"UPDATE measured SET frames = 65",
-		"UPDATE measured SET frames = 4294967312", /* 2^32 + 16 */
-		"UPDATE measured SET name = NULL",
-		"UPDATE measured SET driver = 'of thirty-two characters, or more'",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
-		struct rig r;
-
-		begin(&r, AUTO);
-		tick(&r);
-		rig_stop(&r);
-		rig_sql(&r, broken[i]);
-		fake_set_tx("eth0", TX_FLUSH, 0, 1);
-		rig_start(&r);
-		rig_settle(&r);
-		assert_null(figures(&r, "eth0"));
-		assert_null(rig_alert(&r, "refused"));
-		assert_int_equal(rig_reload_ok(&r), 0);
-		assert_int_equal(is("eth0"), 1);
-		tick(&r);
-		assert_int_equal(fake_tune.runs, 2);
-		assert_int_equal(is("eth0"), 16);
-		rig_end(&r);
-	}
 }
 
 static void another_driver_is_measured_anew(void **state)
@@ -548,6 +519,30 @@ static void what_presses_ends_it(void **state)
 	rig_end(&r);
 }
 
+static void he_goes(void)
+{
+	the_job->unwanted = true;
+}
+
+static void nothing_is_sent_for_nobody(void **state)
+{
+	struct rig r;
+	struct job *job;
+
+	begin(&r, HEAD "  eth0: {}\n");
+	fake_tune.between = he_goes;
+	job = measure(&r, "eth0", false);
+	assert_int_equal(job->result, -EINTR);
+	assert_int_equal(fake_tune.slices, 2);
+	assert_null(figures(&r, "eth0"));
+	/* Of a hundred that he asked for the others do not begin. */
+	owner_job(r.o, job);
+	assert_int_equal(job->result, -EINTR);
+	assert_int_equal(fake_tune.runs, 1);
+	job_free(job);
+	rig_end(&r);
+}
+
 static void break_something(void)
 {
 	fake_set_up("lan1", false);
@@ -579,7 +574,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(auto_is_measured_and_set),
 		cmocka_unit_test(the_store_knows_it),
-		cmocka_unit_test(a_row_that_is_no_good_is_none),
 		cmocka_unit_test(another_driver_is_measured_anew),
 		cmocka_unit_test(a_device_made_anew_has_its_number_at_once),
 		cmocka_unit_test(other_changes_do_not_measure_it_again),
@@ -593,6 +587,7 @@ int main(void)
 		cmocka_unit_test(somebody_asks),
 		cmocka_unit_test(an_apply_comes_first),
 		cmocka_unit_test(what_presses_ends_it),
+		cmocka_unit_test(nothing_is_sent_for_nobody),
 		cmocka_unit_test(repairs_are_made_meanwhile),
 	};
 

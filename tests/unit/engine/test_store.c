@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "config/base/netaddr.h"
+#include "daemon/engine/measured.h"
 #include "daemon/engine/store_generation.h"
 #include "files.h"
 #include "rig.h"
@@ -515,6 +516,38 @@ static void no_store_at_all_takes_the_file_and_refuses_applies(void **state)
 	rig_end(&r);
 }
 
+/* A number that no kernel takes would be wanted, and the whole file refused for it. And SQLite lets
+ * a primary key be NULL. */
+static void measurements_that_are_no_good_are_none(void **state)
+{
+	static const char *const broken[] = {
+		"UPDATE measured SET frames = 0",
+		"UPDATE measured SET frames = 65",
+		"UPDATE measured SET frames = 4294967312", /* 2^32 + 16 */
+		"UPDATE measured SET frames = -1",
+		"UPDATE measured SET name = NULL",
+		"UPDATE measured SET name = 'a name that is too long'",
+		"UPDATE measured SET driver = 'of thirty-two characters, or more'",
+	};
+	const struct measured m = { .dev = "eth0", .driver = "nic", .frames = 16 };
+	struct measured_list list = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		struct store *s = open_ok("");
+
+		assert_int_equal(store_put_measured(s, &m), 0);
+		assert_int_equal(store_measured(s, &list), 0);
+		assert_int_equal(list.count, 1);
+		list.count = 0;
+		sql(broken[i]);
+		assert_int_equal(store_measured(s, &list), 0);
+		assert_int_equal(list.count, 0);
+		store_close(s);
+		sql("DELETE FROM measured");
+	}
+	free(list.list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -527,6 +560,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(half_a_migration_is_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(verdicts_are_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_taken_away_are_missed, setup, teardown),
+		cmocka_unit_test_setup_teardown(measurements_that_are_no_good_are_none, setup,
+						teardown),
 		cmocka_unit_test(full_disk_refuses_before_the_kernel),
 		cmocka_unit_test(no_store_at_all_takes_the_file_and_refuses_applies),
 	};

@@ -210,6 +210,7 @@ static void do_job(struct fake *f, struct job *job, int result)
 	job->result = result;
 	if (result == 0)
 		do_well(f, job);
+	atomic_fetch_add(&f->unwanted, job->unwanted);
 	job->done(job, job->data);
 	job_free(job);
 }

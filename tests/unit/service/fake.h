@@ -23,13 +23,14 @@ struct fake {
 	atomic_bool hold;     /* jobs stay with the engine while this is true */
 	atomic_int submitted; /* jobs that came, of any type */
 	atomic_int counter_jobs;
-	char who[64];				 /* of the last plan or apply */
-	uint32_t confirm_ms;			 /* of the last apply or revert, and so on */
+	atomic_int unwanted; /* jobs that were done after who asked had gone */
+	char who[64];	     /* of the last plan or apply */
+	uint32_t confirm_ms; /* of the last apply or revert, and so on */
 	uint64_t target;
 	char why[GENERATION_WHY_TEXT];
-	atomic_bool armed;   /* a generation waits for its confirmation */
-	atomic_bool no_room; /* and that can't be written */
-	atomic_int history;  /* generations beside the three */
+	atomic_bool armed;			 /* a generation waits for its confirmation */
+	atomic_bool no_room;			 /* and that can't be written */
+	atomic_int history;			 /* generations beside the three */
 	_Atomic(void (*)(struct fake *)) errand; /* runs in the loop's thread, then becomes NULL */
 	int start_error;
 };

@@ -189,6 +189,31 @@ static void test_measure_tx_in_pieces(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sample_start, sample_stop)
 
+static void until(const atomic_int *count)
+{
+	for (int i = 0; atomic_load(count) < 1; i++) {
+		assert_true(i < 5000);
+		usleep(1000);
+	}
+}
+
+/* The engine hears of it with the first piece that finds nobody, and sends no more. */
+static void test_who_asked_goes(void **state)
+{
+	int fd = client_connect(&fake);
+
+	atomic_store(&fake.hold, true);
+	atomic_store(&fake.submitted, 0);
+	client_say(fd, "{\"method\":\"io.swd.Switch.MeasureTx\",\"more\":true,"
+		       "\"parameters\":{\"port\":\"lan2\"}}");
+	until(&fake.submitted);
+	assert_int_equal(atomic_load(&fake.unwanted), 0);
+	close(fd);
+	cJSON_Delete(ask("Status", NULL));
+	atomic_store(&fake.hold, false);
+	until(&fake.unwanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +222,7 @@ int main(void)
 		TEST(test_what_a_measurement_waits_for),
 		TEST(test_measure_tx),
 		TEST(test_measure_tx_in_pieces),
+		TEST(test_who_asked_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
