@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs inside gdb, on a kernel that is a program (User-mode Linux): steps through calls of one function, and
 prints for each a JSON line with the instructions and with the cache lines that they read or wrote outside
-of the stack. STEPS_FUNCTION and STEPS_CALLS name it and say how many.
+of the stack. STEPS_FUNCTION and STEPS_CALLS name it and say how many; without STEPS_LINES no lines are
+looked for, which makes it several times faster.
 """
 import json
 import os
@@ -34,21 +35,27 @@ def interrupts(how):
         gdb.execute(f"handle {name} nostop noprint {how}", to_string=True)
 
 
-def call():
+def line_touched(stack):
+    """The cache line that the next instruction touches outside of the stack, or None."""
+    text = gdb.execute("x/i $pc", to_string=True).split(":", 1)[1].strip()
+    operand = OPERAND.search(text)
+    if not operand or text.startswith(TOUCHES_NOTHING):
+        return None
+    place = address(operand)
+    return None if stack - STACK <= place < stack + LINE else place // LINE
+
+
+def call(with_lines):
     """Stands at the function's first instruction, and goes to its last."""
     stack = register("rsp")
     back = int(gdb.parse_and_eval("*(unsigned long *) $rsp"))
     instructions, lines = 0, set()
     while register("rip") != back and instructions < MOST:
-        text = gdb.execute("x/i $pc", to_string=True).split(":", 1)[1].strip()
-        operand = OPERAND.search(text)
-        if operand and not text.startswith(TOUCHES_NOTHING):
-            place = address(operand)
-            if not stack - STACK <= place < stack + LINE:
-                lines.add(place // LINE)
+        if with_lines:
+            lines.add(line_touched(stack))
         gdb.execute("stepi", to_string=True)
         instructions += 1
-    return {"instr": instructions, "lines": len(lines)}
+    return {"instr": instructions, **({"lines": len(lines - {None})} if with_lines else {})}
 
 
 def main():
@@ -61,7 +68,7 @@ def main():
         interrupts("pass")
         gdb.execute("continue", to_string=True)
         interrupts("nopass")        # a step should not be one into their handlers
-        print("STEPS " + json.dumps(call()))
+        print("STEPS " + json.dumps(call("STEPS_LINES" in os.environ)))
     interrupts("pass")
     gdb.execute("delete")
     gdb.execute("detach")

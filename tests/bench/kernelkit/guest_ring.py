@@ -5,10 +5,12 @@ doorbell costs what it is told, in one send(); what is measured is that call, in
 
 `shared` prints {"doorbell", "n", "before", "after", "free_before", "free_after"} for each pair: runs with one
 frame to a doorbell and with n took turns, and the same with a doorbell for nothing. `plain` runs in each of two guests
-that take turns and prints {"qdisc", "bypass"}: of sockets that ask for nothing, as any kernel has them.
+that take turns and prints {"qdisc", "bypass"}: of sockets that ask for nothing, as any kernel has them. `steps` is for
+kernelkit.steps: {"way", "frames"} of such a socket, whose send() is called again and again.
 """
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -28,27 +30,30 @@ from txring import AVAILABLE, PACKET_TX_DOORBELL_FRAMES, Ring       # noqa: E402
 
 FRAMES = 2048       # in the ring: a system call takes as long as a hundred frames here
 AT_ONCE = 9
+STEPPED = (1, 3)    # frames of a send() whose instructions are counted: what differs is two frames'
 FRAME = udp_frame(DST, SRC, "10.1.0.1", "10.2.0.1", data=bytes(18))
 
 
 class Sender:
     def __init__(self, bypass):
         self.ring = Ring("sim0", frames=FRAMES, size=256, bypass=bypass)
+        self.head = 0
         for place in range(FRAMES):
             self.ring.write(place, FRAME, status=AVAILABLE)
 
-    def run(self, n=None):
+    def run(self, n=None, frames=FRAMES):
         """ns a frame."""
         if n:
             self.ring.set(PACKET_TX_DOORBELL_FRAMES, n)
-        for place in range(FRAMES):
-            self.ring.ask(place)
+        for place in range(self.head, self.head + frames):
+            self.ring.ask(place % FRAMES)
+        self.head = (self.head + frames) % FRAMES
         start = time.perf_counter_ns()
         sent = self.ring.send()
         took = time.perf_counter_ns() - start
-        if sent != FRAMES * len(FRAME):
-            sys.exit(f"{sent} instead of {FRAMES * len(FRAME)} bytes left")
-        return took / FRAMES
+        if sent != frames * len(FRAME):
+            sys.exit(f"{sent} instead of {frames * len(FRAME)} bytes left")
+        return took / frames
 
     def frames_to_a_doorbell(self, n):
         before, = tx_queues("sim0")
@@ -98,10 +103,22 @@ def plain(args):
     say(**{name: [statistics.median(turn[name]) for turn in found] for name in calls})
 
 
+def steps(_):
+    out, number = Path(os.environ["LAB_OUT"]), 0
+    for way in ("qdisc", "bypass"):
+        sender = Sender(bypass=way == "bypass")
+        for frames in STEPPED:
+            sender.run(frames=frames)
+            say(way=way, frames=frames)
+            while not (out / str(number)).exists():
+                sender.run(frames=frames)
+            number += 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("shared", "plain"))
-    parser.add_argument("--runs", type=int, required=True)
+    parser.add_argument("what", choices=("shared", "plain", "steps"))
+    parser.add_argument("--runs", type=int, default=0)
     parser.add_argument("--place", type=int, default=0, help="0 or 1, of the two guests")
     parser.add_argument("--bypass", type=int, default=1)
     parser.add_argument("--doorbell", type=int, nargs="+", default=[0])
@@ -109,7 +126,7 @@ def main():
     args = parser.parse_args()
     load(nics=1)
     subprocess.run(["tc", "qdisc", "add", "dev", "sim0", "root", "pfifo_fast"], check=True)
-    {"shared": shared, "plain": plain}[args.what](args)
+    {"shared": shared, "plain": plain, "steps": steps}[args.what](args)
 
 
 if __name__ == "__main__":

@@ -49,9 +49,10 @@ def _kernel(pid):
     raise GuestFailed("no kernel among the lab's processes")
 
 
-def _calls(lab, function, calls):
+def _calls(lab, function, calls, lines):
     process, program = _kernel(lab)
-    env = {**os.environ, "STEPS_FUNCTION": function, "STEPS_CALLS": str(calls)}
+    env = {**os.environ, "STEPS_FUNCTION": function, "STEPS_CALLS": str(calls),
+           **({"STEPS_LINES": "1"} if lines else {})}
     done = subprocess.run(["gdb", "-q", "-batch", "-p", str(process), "-x", SCRIPT, program], env=env,
                           capture_output=True, text=True, check=False, timeout=300)
     found = [json.loads(line.partition(" ")[2]) for line in done.stdout.splitlines()
@@ -61,15 +62,16 @@ def _calls(lab, function, calls):
     return found
 
 
-def count(kernel, command, function, calls, lab=(), timeout=600):
-    """[(line, {"instr": [...], "lines": [...]})] for each line that `command` prints under `kernel`."""
+def count(kernel, command, function, calls, lab=(), timeout=600, lines=True):
+    """[(line, {"instr": [...], "lines": [...]})] for each line that `command` prints under `kernel`; without
+    LINES of instructions alone."""
     found = []
     with tempfile.TemporaryDirectory(prefix="swd-steps-") as out:
         words = [LAB, "run", kernel, "--timeout", timeout, "--out", out, *ON_ONE_CPU, *lab, "--", *command]
         with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as guest:
             try:
                 for number, text in enumerate(guest.stdout):
-                    samples = _calls(guest.pid, function, calls)
+                    samples = _calls(guest.pid, function, calls, lines)
                     found.append((json.loads(text), {unit: [s[unit] for s in samples] for unit in samples[0]}))
                     (Path(out) / str(number)).touch()
             finally:
