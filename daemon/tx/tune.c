@@ -162,16 +162,21 @@ static int back_off(struct tune *t)
 /* Compares with what was before the first burst. 1: go on. */
 static int judge(struct tune *t, const struct ring_counts *now)
 {
-	uint64_t gone = now->dropped + now->unsent + now->wrong + now->lost -
-			(t->before.dropped + t->before.unsent + t->before.wrong + t->before.lost);
+	uint64_t refused = now->dropped + now->unsent + now->wrong -
+			   (t->before.dropped + t->before.unsent + t->before.wrong);
+	uint64_t lost = now->lost - t->before.lost;
 
 	t->result.sent = now->handed - t->before.handed;
 	t->result.left = now->left - t->before.left;
 	if (ring_state(t->ring) != RING_READY)
 		return no_link(t);
-	if (gone)
-		return end(t, TUNE_LOSS, "%llu frames were lost, of %llu that were sent",
-			   (unsigned long long)gone, (unsigned long long)t->result.sent);
+	if (refused)
+		return end(t, TUNE_LOSS, "of %llu frames the device refused %llu, which were lost",
+			   (unsigned long long)(t->result.sent + refused),
+			   (unsigned long long)refused);
+	if (lost)
+		return end(t, TUNE_LOSS, "of %llu frames the device lost %llu",
+			   (unsigned long long)t->result.sent, (unsigned long long)lost);
 	return 1;
 }
 

@@ -168,6 +168,11 @@ def test_the_first_sign_of_loss_ends_it():
     assert said["verdict"] in ("loss", "chosen"), said
     assert said["verdict"] == "loss" and said["frames"] == 0 and "lost" in said["words"], said
     assert said["sent"] <= 20000 + 2048
+    # One that takes none at all.
+    knob("sim0", "tx_busy", "0 1000000")
+    said = tune()
+    assert said["verdict"] == "loss" and said["sent"] == 0, said
+    assert said["words"] == "of 256 frames the device refused 256, which were lost"
 
 
 @patched
