@@ -4,6 +4,7 @@ limits are where the kernel keeps such. What is so is judged by strangers: ethto
 import json
 import os
 import re
+import select
 import signal
 import sys
 import time
@@ -306,7 +307,7 @@ def test_auto_is_measured_and_set(swd, sim0):
     swd.apply(AUTO)
     first = until_measured(swd)
     port, flush = shown(swd)
-    assert first["frames"] > 1 and 500_000 < first["doorbell_ps"] < 2_500_000, first
+    assert first["noisy"] or (first["frames"] > 1 and 500_000 < first["doorbell_ps"] < 2_500_000), first
     assert int(sim0.read_text()) == first["frames"] == flush["found"] == flush["wanted"]
     assert bool(port["waits"]) == first["noisy"]
     # On demand it is measured again: a doorbell that costs nothing is worth no waiting.
@@ -431,13 +432,13 @@ def test_a_measurement_tells_how_far_it_is(swd, sim0):
     assert len(done) > 10 and done == sorted(done) and done[-1] < news[-1]["progress"]["total"]
     assert frames <= {None, 1, 2, 4, 8, 16, 32, 64} and len(frames) > 3, frames
     assert not any(piece["measured"] for piece in news) and last["progress"] is None
-    assert last["measured"]["frames"] > 1
+    assert last["measured"]["frames"] > 1 or last["measured"]["noisy"], last
     # Without more it is one answer; and who goes away harms nobody, for the sending ends.
     measured = swd.log.read_text().count("port sim0: ")
     gone = [swd.connect() for _ in range(100)]
     for client in gone:
         client.send("MeasureTx", more=True, port="sim0")
-    gone[0].message()
+    select.select([client.sock for client in gone], [], [])
     for client in gone:
         client.sock.close()
     time.sleep(1)               # the slice that runs, and that swd hears of it
