@@ -82,15 +82,14 @@ def asked_for_nothing(stock, options):
     if steps.possible():
         yield from stepped(kernels)
     else:
-        say("ring: no gdb, so instructions are not counted")
+        say("ring: instructions are counted on x86-64 alone")
 
 
 def instructions(kernel):
     """way -> those of a frame, of a few calls; what a call costs without its frames is taken off."""
     say(f"ring: {kernel}: counting instructions")
     told = {(said["way"], said["frames"]): counts["instr"]
-            for said, counts in steps.count(kernel, [GUEST, "steps"], "packet_sendmsg", FEWEST,
-                                           lines=False)}
+            for said, counts in steps.count(kernel, [GUEST, "steps"], "packet_sendmsg", FEWEST)}
     few, many = sorted({frames for _, frames in told})
     return {way: [(m - f) / (many - few) for f, m in zip(told[way, few], told[way, many], strict=True)]
             for way in WAYS}

@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counts what a function of a guest's kernel does: instructions, and the cache lines that it touches.
 
-Counted with gdb, step by step, and so exact, and the same on a busy machine: User-mode Linux is an ordinary
-program. (Where the CPU's own counters are to be had, perf counts such a program as well; they are not in most
+Counted step by step, and so exact, and the same on a busy machine: User-mode Linux is an ordinary program. (Where the CPU's own counters are to be had, perf counts such a program as well; they are not in most
 virtual machines.) The guest's program prints a JSON line when the function is being called again and again,
 and goes on when a file of the line's number is in $LAB_OUT.
 """
 import json
 import os
-import shutil
+import platform
 import subprocess
 import tempfile
 from pathlib import Path
 
 from benchkit.guest import LAB, ON_ONE_CPU, GuestFailed
-
-SCRIPT = Path(__file__).resolve().parent / "gdb_steps.py"
+from kernelkit.stepper import Traced
 
 
 def possible():
-    return shutil.which("gdb") is not None
+    return platform.machine() == "x86_64"
 
 
 def _descendants(pid):
@@ -49,29 +47,20 @@ def _kernel(pid):
     raise GuestFailed("no kernel among the lab's processes")
 
 
-def _calls(lab, function, calls, lines):
-    process, program = _kernel(lab)
-    env = {**os.environ, "STEPS_FUNCTION": function, "STEPS_CALLS": str(calls),
-           **({"STEPS_LINES": "1"} if lines else {})}
-    done = subprocess.run(["gdb", "-q", "-batch", "-p", str(process), "-x", SCRIPT, program], env=env,
-                          capture_output=True, text=True, check=False, timeout=300)
-    found = [json.loads(line.partition(" ")[2]) for line in done.stdout.splitlines()
-             if line.startswith("STEPS ")]
-    if len(found) != calls:
-        raise GuestFailed(f"gdb counted {len(found)} of {calls} calls of {function}: {done.stderr[-2000:]}")
-    return found
+def _calls(lab, function, calls):
+    with Traced(*_kernel(lab)) as kernel:
+        return [kernel.call(function) for _ in range(calls)]
 
 
-def count(kernel, command, function, calls, lab=(), timeout=600, lines=True):
-    """[(line, {"instr": [...], "lines": [...]})] for each line that `command` prints under `kernel`; without
-    LINES of instructions alone."""
+def count(kernel, command, function, calls, lab=(), timeout=600):
+    """[(line, {"instr": [...], "lines": [...]})] for each line that `command` prints under `kernel`."""
     found = []
     with tempfile.TemporaryDirectory(prefix="swd-steps-") as out:
         words = [LAB, "run", kernel, "--timeout", timeout, "--out", out, *ON_ONE_CPU, *lab, "--", *command]
         with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as guest:
             try:
                 for number, text in enumerate(guest.stdout):
-                    samples = _calls(guest.pid, function, calls, lines)
+                    samples = _calls(guest.pid, function, calls)
                     found.append((json.loads(text), {unit: [s[unit] for s in samples] for unit in samples[0]}))
                     (Path(out) / str(number)).touch()
             finally:
