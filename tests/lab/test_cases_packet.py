@@ -5,6 +5,7 @@ import pytest
 
 from ringlab import Ear, Ring, counter, no_veth, veth
 from swsimlab import knob, load, run, tx_queues, unload
+from thiskernel import SLOW
 
 LAB = {"variants": ["6.1", "6.12-swd"],
        "all_variants": ["6.1-swd", "6.12", "6.1-debug", "6.12-debug"], "timeout": 600}
@@ -170,7 +171,7 @@ def test_pk_04_down_and_up_during_a_send(pair):
         for _ in range(3):
             run("sleep", "0.05")
             run("ip", "link", "set", "v0", "down")
-            run("sleep", "0.1")
+            run("sleep", str(0.1 * SLOW))
             run("ip", "link", "set", "v0", "up")
         said = ring.answer()
         assert said["result"] == 0 and said["put"] == 3000 and said["rests"] >= 1, said
@@ -259,7 +260,8 @@ def test_pk_05_a_full_qdisc_is_waited_for(pair):
     with Ring("v0") as ring, Ear("v1") as ear:
         said = ring.do("send 200 1000 20000")
         assert said["result"] == 0 and said["busy"] > 20, said
-        assert said["cpu_ms"] < said["ms"] / 2, said
+        # It tries no more than once a millisecond. What a try costs is the kernel's.
+        assert said["busy"] < said["ms"] and (SLOW > 1 or said["cpu_ms"] < said["ms"] / 2), said
         said = ring.do("drain 5000")
         arrived = ear.numbers()
     assert steps_up(arrived) and len(arrived) == said["left"] == said["handed"]

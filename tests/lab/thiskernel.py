@@ -8,6 +8,7 @@ from labkit import kernel, variants
 _variant = variants.find(os.environ["LAB"])
 _ours = {path.name.split("-", 2)[0] + "-" + path.name.split("-", 2)[1] for path in kernel.patches(_variant)}
 
+SLOW = _variant.slow        # times longer than on others the same work takes
 # Linux 6.1 has no bypass of its own; 6.12 has one that is derived from a history: marks of it stay.
 BORN_WITH_BYPASS = _variant.kernel != "6.1"
 EXACT = ("bypass-4" if BORN_WITH_BYPASS else "bypass-5") in _ours     # what needs software is what is there
