@@ -238,6 +238,22 @@ def test_only_the_named_report_is_tolerated_and_it_hides_no_other():
     assert len(reports.find(MAPLE.replace("maple_tree", "other"), "6.1-debug")[0]) == 1
 
 
+def leak(size, comm):
+    return [f"unreferenced object 0x73ec8540 (size {size}):", f'  comm "{comm}", pid 1, jiffies 4294937314',
+            "  hex dump (first 16 bytes):", "    66 69 78 65 64 2d 6c 69 6e 6b 00 73 00 00 00 00  fixed-link.s....",
+            "  backtrace:"]
+
+
+def test_each_leak_is_a_report_and_names_of_a_device_tree_are_tolerated():
+    log = "[    9.000000] kmemleak: 513 new suspected memory leaks (see /sys/kernel/debug/kmemleak)\n"
+    name = leak(16, "swapper")
+    assert reports.find(log, "6.1-debug+bypass-1", name * 2) == ([], ["device-tree-names"] * 2)
+    for found in (leak(4096, "swapper"), leak(16, "modprobe")):
+        bad, met = reports.find(log, "6.1-debug", name + found)
+        assert [r.lines for r in bad] == [found] and len(met) == 1
+    assert len(reports.find(log, "6.1-debug", ["kmemleak did not scan: Device or resource busy"])[0]) == 1
+
+
 def test_shell_gives_a_terminal():
     """Its size carries over, what is typed arrives, and the exit code comes back."""
     ours, theirs = os.openpty()

@@ -226,11 +226,9 @@ def _run_in(run: Run, kernel: Kernel, private: Path) -> tuple:
 
 def _judge(run: Run, outcome: _Outcome, log: str) -> int:
     """Prints what went wrong beside the command, and returns the lab's exit code."""
-    bad, met = reports.find(log, run.variant.name)
+    bad, met = reports.find(log, run.variant.name, outcome.leaks)
     for report in bad:
         print(f"\nlab: the kernel reports:\n{report.text}", file=sys.stderr)
-    if outcome.leaks:
-        print("\nlab: kmemleak reports:\n" + "\n".join(outcome.leaks), file=sys.stderr)
     if run.verbose:
         for name in sorted(set(met)):
             progress.say(f"tolerated: {name}, {met.count(name)} times")
@@ -241,7 +239,7 @@ def _judge(run: Run, outcome: _Outcome, log: str) -> int:
     if outcome.timed_out:
         progress.say(f"the guest was ended after {run.timeout:g} s")
         return KERNEL_REPORT if bad else TIMED_OUT
-    if bad or outcome.leaks:
+    if bad:
         progress.say("the run fails because of what the kernel reports")
         return KERNEL_REPORT
     if outcome.code is None:

@@ -16,7 +16,7 @@ STARTS = re.compile("|".join((
     r"bad unlock balance", r"held lock freed", r"lock held (when returning|at task exit)",
     r"-safe -> \S+-unsafe lock order", r"Invalid wait context", r"sleeping function called",
     r"scheduling while atomic", r"INFO: task .* blocked for more than", r"INFO: rcu.* stall",
-    r"soft lockup", r"unregister_netdevice: waiting for", r"kmemleak: \d+ new suspected",
+    r"soft lockup", r"unregister_netdevice: waiting for",
     r"kmemleak: .*disabled", r"stack-protector:", r"Slab corruption", r"Poison overwritten",
     r"DEBUG_LOCKS_WARN_ON")))
 END = re.compile(r"---\[ end |^\s*={20,}\s*$")
@@ -63,12 +63,23 @@ def _tolerated(variant: str) -> list:
             if name != "DEFAULT" and variant in rule["variants"].split()]
 
 
-def find(log: str, variant: str) -> tuple:
-    """The reports that make a run of VARIANT fail, and the names of the tolerated ones met. With a
-    part of the patches a variant reports what it does with all of them."""
+def _leaks(told: list) -> list:
+    """What kmemleak's file has, a report for each object."""
+    found = []
+    for line in told:
+        if line.startswith("unreferenced object") or not found:
+            found.append(Report([]))
+        found[-1].lines.append(line)
+    return found
+
+
+def find(log: str, variant: str, leaks=()) -> tuple:
+    """The reports of the LOG and of kmemleak, whose lines LEAKS are, that make a run of VARIANT fail, and the
+    names of the tolerated ones met. With a part of the patches a variant reports what it does with all of
+    them."""
     rules = _tolerated(variant.partition("+")[0])
     bad, met = [], []
-    for report in _split(log):
+    for report in _split(log) + _leaks(leaks):
         name = next((name for name, patterns in rules
                      if all(p.search(report.text) for p in patterns)), None)
         if name:
