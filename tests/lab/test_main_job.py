@@ -14,7 +14,7 @@ from linknl import renamed
 from swdlab import REPO, Refusal, Swd
 from swsimlab import DST, SRC, carrier, four_ports, knob, load, refused, rules, run, tc, unload, wait
 from frames import Wire, udp_frame
-from thiskernel import EVIDENCE, EXACT, MARKS_STAY, SHORTCUT
+from thiskernel import EVIDENCE, EXACT, MARKS_STAY, SHORTCUT, SLOW
 
 sys.path.insert(0, str(REPO / "tests/bench"))
 from benchkit.pktgen import Injector    # noqa: E402
@@ -24,6 +24,8 @@ LAB = {"variants": ["6.1", "6.1-swd", "6.12", "6.12-swd"],
 
 STRATEGY = "shortcut" if SHORTCUT else "kernel"
 BLOCK = 10
+# How many times faster what is bypassed passes, or more. What a debug kernel checks costs more than fifty filters.
+GAIN = 4 if SLOW == 1 else 1.2
 
 
 def text(count=50, extra="", rules_extra="", tied=False):
@@ -231,7 +233,7 @@ def test_marked_pref_is_healed(swd):
     assert swd.status()["missing"] == 0
     again = kpps()
     print(f"kpps: {rate:.0f} before, {slow:.0f} marked, {again:.0f} healed")
-    assert slow < rate / 4 and again > rate / 2
+    assert slow < rate / GAIN and again > rate / 2
 
 
 @pytest.mark.skipif(not EXACT, reason="only with our patches nothing stays behind")
@@ -247,7 +249,7 @@ def test_a_software_filter_that_has_gone_leaves_nothing(swd):
     again = max(kpps() for _ in range(3))       # others may have the CPU for a while
     os.kill(swd.process.pid, signal.SIGCONT)
     print(f"kpps: {rate:.0f} before, {slow:.0f} with it, {again:.0f} without")
-    assert slow < rate / 4 and again > rate / 2
+    assert slow < rate / GAIN and again > rate / 2
     swd.until(lambda: swd.bypass("edge")["state"] == "on", "bypass on")
     swd.settle()
     assert in_kernel().keys() == before.keys() and swd.status()["repairs"] == 0
