@@ -15,6 +15,7 @@ import pytest
 from ringlab import Chatter
 from swdlab import BUILD, REPO, Swd
 from swsimlab import knob, load, run, tx_queues, unload, wait
+from thiskernel import SLOW
 
 sys.path.insert(0, str(REPO / "tests/golden/codec"))
 import tx_capture  # noqa: E402
@@ -143,9 +144,9 @@ def test_drift_that_nobody_tells_of_is_mended_by_the_audit(swd):
 def test_an_unsettled_trial_goes_back(swd):
     swd.apply(file("{}"))
     swd.file.write_text(file())
-    swd.cli("apply", "--confirm", "1s")
+    swd.cli("apply", "--confirm", f"{SLOW}s")
     assert tx_of() == WANTED
-    wait(lambda: tx_of() == BEFORE, "the deadline")
+    wait(lambda: tx_of() == BEFORE, "the deadline", 10 * SLOW)
 
 
 def test_a_killed_swd_finds_what_it_set(swd):
