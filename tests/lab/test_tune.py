@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jitter import jitter
 from ringlab import TOOL, Chatter, counter, no_veth, veth
 from swsimlab import knob, load, run, tx_queues, unload, wait
 from thiskernel import DOORBELL_FRAMES
@@ -16,6 +17,7 @@ LAB = {"variants": ["6.1", "6.1-swd", "6.12-swd"], "timeout": 600}
 
 ENODEV = 19
 HAS = Path("/sys/class/net/lo/tx_doorbell_frames").exists()
+RESTLESS = 0.05     # beside other guests it is 0.13 to 0.19
 NUMBERS = [1, 2, 4, 8, 16, 32, 64]
 
 patched = pytest.mark.skipif(not HAS, reason="this kernel rings for each frame: nothing to tune")
@@ -52,17 +54,26 @@ def test_an_untouched_kernel_is_told_of():
     assert said["sent"] == 0 and tx_queues("sim0")[0]["frames"] == 0
 
 
+def counted(lossless=True):
+    """Its result, whose frames have left, and arrived."""
+    arrived, sent = counter("sim0w", "rx_packets"), tx_queues("sim0")[0]["frames"]
+    said = tune()
+    assert said["verdict"] == "chosen", said
+    arrived, sent = counter("sim0w", "rx_packets") - arrived, tx_queues("sim0")[0]["frames"] - sent
+    assert said["sent"] == said["left"] == sent > 0 and (arrived == sent or not lossless)
+    return said
+
+
 def calm(lossless=True):
     """Its result with little noise: a machine that does other things beside it is asked again."""
     for _ in range(12):
-        arrived, sent = counter("sim0w", "rx_packets"), tx_queues("sim0")[0]["frames"]
-        said = tune()
-        assert said["verdict"] == "chosen", said
-        arrived, sent = counter("sim0w", "rx_packets") - arrived, tx_queues("sim0")[0]["frames"] - sent
-        assert said["sent"] == said["left"] == sent > 0 and (arrived == sent or not lossless)
+        said = counted(lossless)
         if not said["noisy"]:
             return said
-    raise AssertionError(f"this machine has no quiet second: {said}")
+    restless = jitter()
+    assert restless > RESTLESS, f"noisy on a machine that is not ({restless:.1%}): {said}"
+    pytest.skip(f"this machine has no quiet second: of {said['frame_ns']} ns a frame {said['noise_ns']} are noise, and "
+                f"system calls vary by {restless:.1%}")
 
 
 @patched
@@ -102,7 +113,7 @@ def test_the_doorbell_is_found():
 @patched
 def test_all_arrive():
     """Also where the other end shares in the sender's time, as that of a veth does."""
-    calm()
+    counted()
 
 
 @patched

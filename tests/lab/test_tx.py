@@ -335,7 +335,7 @@ def test_auto_survives_a_reload(swd, sim0):
     # A file that says nothing of it leaves it; and one that does knows it again.
     swd.apply(AUTO.replace("auto", "off"))
     assert sim0.read_text() == "1\n"
-    assert swd.apply(AUTO)["steps"] == 1
+    assert swd.apply(AUTO)["steps"] == (first["frames"] != 1)
     assert int(sim0.read_text()) == first["frames"]
     measures_nothing(before)
 
