@@ -16,7 +16,7 @@ import pytest
 from swdlab import Client, Refusal, Swd
 from swsimlab import load, run, tc, unload
 
-LAB = {"variants": ["6.1-swd"], "mem": "512M", "timeout": 400}
+LAB = {"variants": ["6.1-swd"], "mem": "512M", "timeout": 1200}
 
 FILE = """version: 1
 daemon: { audit: 1s }

@@ -11,7 +11,7 @@ import subprocess
 
 from swdlab import Swd
 
-LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "256M", "timeout": 400}
+LAB = {"variants": ["6.1-swd"], "all_variants": ["6.1", "6.12"], "mem": "256M", "timeout": 1200}
 
 SEED = int(os.environ.get("SWD_FILES_SEED", "1"))
 COUNT = int(os.environ.get("SWD_FILES", "40"))
