@@ -3,10 +3,10 @@
 of our patches, too."""
 import os
 
-from labkit import kernel, variants
+from labkit import kernel, series, variants
 
 _variant = variants.find(os.environ["LAB"])
-_ours = {path.name.split("-", 2)[0] + "-" + path.name.split("-", 2)[1] for path in kernel.patches(_variant)}
+_ours = {series.part(path) for path in kernel.patches(_variant)}
 
 SLOW = _variant.slow        # times longer than on others the same work takes
 # Linux 6.1 has no bypass of its own; 6.12 has one that is derived from a history: marks of it stay.

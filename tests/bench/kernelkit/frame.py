@@ -24,8 +24,11 @@ What runs in a guest is started with benchkit.guest.rows(); there alternate() ma
 Published figures belong into benchkit/published.py. A part reads FILE.py of its own in kernelkit/ for the
 guest, named guest_NAME.py.
 """
+import json
+import os
 import random
 import statistics
+from pathlib import Path
 
 from benchkit.report import spread
 
@@ -45,6 +48,13 @@ def alternate(before, after, runs, seed=1):
             if turn:
                 samples[call].append(found)
     return samples[before], samples[after]
+
+
+def until_counted(number, call, **case):
+    """For kernelkit.steps: prints the JSON line CASE, the NUMBERth of the guest, and calls until it is counted."""
+    print(json.dumps(case), flush=True)
+    while not (Path(os.environ["LAB_OUT"]) / str(number)).exists():
+        call()
 
 
 def faster(unit, before, after):

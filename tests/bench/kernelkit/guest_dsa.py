@@ -15,7 +15,6 @@ cases with it.
 """
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -25,7 +24,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "lab")]
 
 from dsalab import SWITCH, tag_dsa, tagged          # noqa: E402
 from inject import Injector                         # noqa: E402
-from kernelkit.frame import alternate               # noqa: E402
+from kernelkit.frame import alternate, until_counted    # noqa: E402
 from swsimlab import no_helper, run, wait                 # noqa: E402
 
 RUN_NS = 20e6           # how long one run of `receive` should take
@@ -95,9 +94,7 @@ def step_all(todo):
             SWITCH.write_text("NY"[on])
         check(port)
         port.tagger()
-        print(json.dumps({"port": port.place, "index": bool(on)}), flush=True)
-        while not (Path(os.environ["LAB_OUT"]) / str(number)).exists():
-            port.tagger()
+        until_counted(number, port.tagger, port=port.place, index=bool(on))
 
 
 def main():

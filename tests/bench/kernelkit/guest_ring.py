@@ -10,13 +10,13 @@ kernelkit.steps: {"way", "frames"} of such a socket, whose send() is called agai
 """
 import argparse
 import json
-import os
 import random
 import statistics
 import subprocess
 import sys
 import time
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -25,6 +25,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "lab")]
 
 from benchkit.turns import Turns                                    # noqa: E402
 from frames import udp_frame                                                    # noqa: E402
+from kernelkit.frame import until_counted                           # noqa: E402
 from swsimlab import DST, SRC, knob, load, tx_queues                            # noqa: E402
 from txring import AVAILABLE, PACKET_TX_DOORBELL_FRAMES, Ring       # noqa: E402
 
@@ -104,15 +105,10 @@ def plain(args):
 
 
 def steps(_):
-    out, number = Path(os.environ["LAB_OUT"]), 0
-    for way in ("qdisc", "bypass"):
-        sender = Sender(bypass=way == "bypass")
-        for frames in STEPPED:
-            sender.run(frames=frames)
-            say(way=way, frames=frames)
-            while not (out / str(number)).exists():
-                sender.run(frames=frames)
-            number += 1
+    for number, (way, frames) in enumerate(product(("qdisc", "bypass"), STEPPED)):
+        run = partial(Sender(bypass=way == "bypass").run, frames=frames)
+        run()
+        until_counted(number, run, way=way, frames=frames)
 
 
 def main():

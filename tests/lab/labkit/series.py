@@ -54,9 +54,15 @@ def patches(kernel: str, parts=()) -> list:
     return [path for group, number, path in found if number <= want.get(group, 0)]
 
 
+def part(patch: Path) -> str:
+    """GROUP-N of a patch of the series."""
+    said = _NAME.fullmatch(patch.name)
+    return f"{said['group']}-{said['number']}"
+
+
 def each(kernel: str) -> list:
     """All parts with which a group can be built alone: its first patch, its first two ..."""
-    return [f"{group}-{number}" for group, number, _ in _read(kernel)]
+    return [part(path) for _, _, path in _read(kernel)]
 
 
 def before(parts: tuple):

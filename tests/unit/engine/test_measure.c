@@ -489,6 +489,18 @@ static void time_is_up(void)
 	the_rig->o->deadline.at.boot_ns = 0;
 }
 
+/* A measurement that somebody asks for and that ends unfinished, after so many slices. */
+static struct job *measure_unfinished(struct rig *r, int slices)
+{
+	struct job *job;
+
+	fake_tune.slices = 0;
+	job = measure(r, "eth0", false);
+	assert_int_equal(job->result, -EINTR);
+	assert_int_equal(fake_tune.slices, slices);
+	return job;
+}
+
 /* But what can't wait does not: a confirmation has a deadline, and so has an end. */
 static void what_presses_ends_it(void **state)
 {
@@ -497,23 +509,17 @@ static void what_presses_ends_it(void **state)
 
 	begin(&r, HEAD "  eth0: {}\n");
 	r.waiting = JOBS_PRESS;
-	job = measure(&r, "eth0", false);
-	assert_int_equal(job->result, -EINTR);
+	job = measure_unfinished(&r, 1);
 	assert_int_equal(job->refusal, JOB_NOT_MEASURED);
 	assert_string_equal(job->words, "eth0: it can't be measured: other work came first");
-	assert_int_equal(fake_tune.slices, 1);
 	job_free(job);
 	/* The time of what is on trial is over meanwhile. */
 	r.waiting = JOBS_OTHERS;
 	rig_write(&r, HEAD "  eth0: {}\n  lan1: { mtu: 1400 }\n");
 	job_free(rig_apply(&r, NULL, 60000));
 	the_rig = &r;
-	fake_tune.slices = 0;
 	fake_tune.between = time_is_up;
-	job = measure(&r, "eth0", false);
-	assert_int_equal(job->result, -EINTR);
-	assert_int_equal(fake_tune.slices, 2);
-	job_free(job);
+	job_free(measure_unfinished(&r, 2));
 	assert_null(figures(&r, "eth0"));
 	assert_int_equal(state_port(fake.world, "lan1")->mtu, 1500);
 	rig_end(&r);
@@ -531,9 +537,7 @@ static void nothing_is_sent_for_nobody(void **state)
 
 	begin(&r, HEAD "  eth0: {}\n");
 	fake_tune.between = he_goes;
-	job = measure(&r, "eth0", false);
-	assert_int_equal(job->result, -EINTR);
-	assert_int_equal(fake_tune.slices, 2);
+	job = measure_unfinished(&r, 2);
 	assert_null(figures(&r, "eth0"));
 	/* Of a hundred that he asked for the others do not begin. */
 	owner_job(r.o, job);
